@@ -1,0 +1,199 @@
+//! The client protocol, version 1: JSON Lines over stdin and stdout.
+//!
+//! The harness writes one [`Work`] line, later [`Control`] lines. The client
+//! writes [`Message`] lines: progress as it likes, and exactly one report for
+//! each call. After its last report a client neither exits, nor cancels, nor
+//! detaches work: it ends by itself when nothing is left to do, or waits for
+//! `finish`. How a program ends decides whether a late retry is seen.
+//! A client that can not do the work says `unsupported` or exits with 127.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of this protocol.
+pub const VERSION: u32 = 1;
+
+/// The first line on stdin: everything that is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// [`VERSION`].
+    pub protocol: u32,
+    /// The calls, to be made one after the other by one client object.
+    pub calls: Vec<Call>,
+    /// What to keep to; what is absent is the client's own default.
+    pub limits: Limits,
+}
+
+/// One call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Its number, for the report. Clients that can, send it as the header
+    /// field `Wirefault-Call` in every request of the call.
+    pub id: u32,
+    /// The operation, where the scenario names one; for SDKs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
+    /// Method.
+    pub method: String,
+    /// Absolute URL.
+    pub url: String,
+    /// Header fields in order.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// Content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
+    /// Whether to hand the body over as a stream.
+    #[serde(default)]
+    pub stream_body: bool,
+    /// Milliseconds to wait before the call.
+    #[serde(default)]
+    pub pause_ms: u64,
+}
+
+/// Content of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// This text, as UTF-8.
+    Text(String),
+    /// The bytes of this file.
+    File(String),
+}
+
+/// What a client is told to keep to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Sends a call, the first included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// Timeout of connecting, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_ms: Option<u64>,
+    /// Timeout without a byte, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+    /// Timeout of a call, all attempts together, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_ms: Option<u64>,
+    /// Redirect hops followed; 0: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirects: Option<u32>,
+}
+
+/// A later line on stdin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Control {
+    /// All calls have reported and nothing moves: end.
+    Finish {},
+    /// Cancel this call.
+    Cancel {
+        /// Its number.
+        call: u32,
+    },
+}
+
+/// A line on stdout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// How a call goes.
+    Progress(Progress),
+    /// The final report of a call.
+    Report(Report),
+    /// The client can not do this work.
+    Unsupported {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// How a call goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Number of the call.
+    pub call: u32,
+    /// pending, working, retrying, succeeded or failed.
+    pub state: String,
+}
+
+/// The final report of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// Number of the call.
+    pub call: u32,
+    /// What the client showed its caller.
+    pub shown: Shown,
+    /// What a client that knows more says about the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+}
+
+/// What a client showed its caller: what was returned or thrown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// An answer that it considers whole.
+    Response(ShownResponse),
+    /// An error: the chain, outermost first.
+    Error(Vec<ErrorLink>),
+    /// Cancelled.
+    Cancelled {},
+    /// Parked for a person.
+    Held {},
+}
+
+/// An answer as the client shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShownResponse {
+    /// Status code; none where the client shows none (a command judged by its
+    /// exit code).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Length of the body; none where the client shows none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<u64>,
+    /// SHA-256 of the body, lower-case hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_sha256: Option<String>,
+    /// Its first 256 bytes as text, invalid UTF-8 replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_start: Option<String>,
+}
+
+/// One error of a chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorLink {
+    /// Type or class.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Code, a word: `ECONNRESET`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Number of the operating system, or exit code of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i64>,
+    /// Message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Where in the caller's value this sits: `error`, `error.cause`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+}
+
+/// What a client says about the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// Done.
+    Applied,
+    /// Not done, and will not be.
+    NotApplied,
+    /// Not one byte of it was sent.
+    NotSent,
+    /// Cannot tell.
+    Unknown,
+}

@@ -1,0 +1,1 @@
+//! HTTP clients of the Rust ecosystem, as programs under test.

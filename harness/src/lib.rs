@@ -1,0 +1,1 @@
+//! wirefault: runs Plans against clients and holds the clients to account.

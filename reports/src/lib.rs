@@ -1,0 +1,3 @@
+//! Renderings of a run record. Pure functions to bytes.
+
+pub mod record;

@@ -1,0 +1,105 @@
+//! The run record: `run.json`. The JSON report is this, as it stands.
+
+use std::collections::BTreeMap;
+
+use scenarios::verdict::CellVerdict;
+use serde::{Deserialize, Serialize};
+
+/// Version of the record's form. Fields are only added within a version.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Version of wirefault.
+    pub tool_version: String,
+    /// Digest of all scenario files and manifests that took part.
+    pub suite_digest: String,
+    /// The seed; `--seed` replays it.
+    pub seed: u64,
+    /// All cells, in the order of scenario, columns, client, repeat.
+    pub cells: Vec<Cell>,
+    /// Baseline entries that no cell of this run answers to.
+    #[serde(default)]
+    pub stale: Vec<StaleEntry>,
+}
+
+/// One cell: a case with a client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// A slug and a short hash; also the folder's name.
+    pub id: String,
+    /// `area/name`.
+    pub scenario: String,
+    /// The scenario's file.
+    pub file: String,
+    /// Columns of a sweep or table and their values, in order.
+    pub columns: Vec<(String, String)>,
+    /// The client.
+    pub client: String,
+    /// Its version, as it prints it.
+    pub client_version: String,
+    /// Which repeat, from 1.
+    pub repeat: u32,
+    /// Against the baseline.
+    pub disposition: Disposition,
+    /// What the baseline expects when that is not a pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineEntry>,
+    /// What was seen, in the short form that the baseline keeps.
+    pub fingerprint: String,
+    /// The judge's words.
+    #[serde(flatten)]
+    pub judged: CellVerdict,
+}
+
+/// A baseline entry, as far as a reader of reports needs it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaselineEntry {
+    /// The verdict expected.
+    pub expect: scenarios::verdict::Verdict,
+    /// What was seen when the entry was written.
+    pub fingerprint: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// An entry without a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleEntry {
+    /// The client.
+    pub client: String,
+    /// The case.
+    pub case: String,
+    /// The baseline's file and line.
+    pub place: String,
+}
+
+/// A cell against the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disposition {
+    /// As the baseline says, or a pass without an entry.
+    Expected,
+    /// Worse, and no entry says so.
+    Regression,
+    /// An entry says so, but what was seen differs.
+    Changed,
+    /// An entry expects worse.
+    Fixed,
+    /// Repeats differ.
+    Flaky,
+}
+
+impl RunRecord {
+    /// Cells by disposition.
+    pub fn totals(&self) -> BTreeMap<Disposition, usize> {
+        let mut totals = BTreeMap::new();
+        for cell in &self.cells {
+            *totals.entry(cell.disposition).or_default() += 1;
+        }
+        totals
+    }
+}

@@ -1,0 +1,99 @@
+//! Evidence: what happened in one cell, in the order of one clock.
+//!
+//! Written as JSON Lines while the cell runs. Server events come from the
+//! servers, client events from the harness; nothing is ever changed.
+
+pub use client_kit::protocol::{ErrorLink, Report, Shown, ShownResponse};
+use scripted_servers::event::ServerEvent;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::EndedBy;
+
+/// One line of `events.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Its number, from 1.
+    pub n: u64,
+    /// Microseconds since the cell began.
+    pub at_us: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Who saw it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// A server.
+    Server(ServerEvent),
+    /// The harness, of the client under test.
+    Client(ClientEvent),
+}
+
+/// What the harness saw of the client, and did to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientEvent {
+    /// The program was started.
+    Spawned {
+        /// Its process id.
+        pid: u32,
+        /// Program and arguments.
+        args: Vec<String>,
+    },
+    /// The work was handed over.
+    Work,
+    /// A line of progress.
+    Progress {
+        /// Of which call.
+        call: u32,
+        /// pending, working, retrying, succeeded, failed.
+        state: String,
+    },
+    /// The final report of a call.
+    Report(Report),
+    /// The client said that it can not do this (exit 127, or by its report).
+    Unsupported {
+        /// Why, as far as it says.
+        reason: String,
+    },
+    /// A line on stdout that is not of the protocol, cut to 200 characters.
+    Garbage {
+        /// The start of it.
+        line: String,
+        /// Why it was not understood.
+        reason: String,
+    },
+    /// The client was told to finish.
+    FinishSent,
+    /// The process under test ended.
+    Exited {
+        /// Exit code; none when a signal ended it.
+        code: Option<i32>,
+        /// Signal.
+        signal: Option<i32>,
+        /// Whether the harness killed it.
+        killed: bool,
+    },
+    /// Processes that the client had left behind were killed.
+    Swept {
+        /// How many.
+        count: u32,
+    },
+    /// The client's share of the processors: time it was ready but not running.
+    RunDelay {
+        /// Microseconds, over all its threads.
+        micros: u64,
+    },
+    /// The harness broke, or could not establish the conditions.
+    HarnessError {
+        /// What happened.
+        reason: String,
+    },
+    /// The ledger is closed; the last entry.
+    End {
+        /// What ended the cell.
+        ended_by: EndedBy,
+    },
+}

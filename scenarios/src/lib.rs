@@ -1,0 +1,15 @@
+//! The scenario language of wirefault.
+//!
+//! Data flows one way: text -> [`document`] (values with positions) ->
+//! [`validate`] -> [`plan::Plan`] -> (the harness runs it) ->
+//! [`evidence::Evidence`] -> [`judge`] -> [`verdict::CellVerdict`].
+//! Nothing here opens a socket or starts a program.
+
+pub mod assertions;
+pub mod document;
+pub mod evidence;
+pub mod faults;
+pub mod manifest;
+pub mod plan;
+pub mod template;
+pub mod verdict;

@@ -1,0 +1,258 @@
+//! A client's manifest, decoded: how to start it, what it can do, what its
+//! documentation promises, and what its errors mean.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// One client under test: `clients/ECOSYSTEM/NAME.yaml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Name of the client, unique over all manifests; the matrix column.
+    pub name: String,
+    /// One line of what it is.
+    pub title: String,
+    /// The manifest's file.
+    pub file: String,
+    /// How it is started.
+    pub start: Start,
+    /// Programs that must be found in PATH.
+    pub programs: Vec<String>,
+    /// Arguments of a command that prints its version on one line.
+    pub version: Vec<String>,
+    /// What it can do.
+    pub abilities: BTreeSet<Ability>,
+    /// The operations it can do, with the request each one makes.
+    pub operations: BTreeMap<OperationName, Operation>,
+    /// What it promises.
+    pub policy: Policy,
+    /// What its errors mean; the first match in the chain decides.
+    pub errors: Vec<ErrorRule>,
+    /// Defects that can be switched on, for the reference client.
+    pub defects: BTreeSet<String>,
+}
+
+/// How a client is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// A program that speaks the client protocol. `{wirefault}` stands for this
+    /// binary, `{here}` for the manifest's folder.
+    Adapter(Vec<String>),
+    /// A program that knows nothing of wirefault.
+    Command(CommandLine),
+}
+
+/// A command that makes one call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandLine {
+    /// Program and arguments. Placeholders: `{method}`, `{url}`, `{body_file}`
+    /// (the request's content), `{output}` (a file the answer's content goes to).
+    pub args: Vec<String>,
+    /// Added once for each header field, with `{name}` and `{value}`.
+    pub header: Vec<String>,
+    /// Added when the call has content, with `{body_file}`.
+    pub body: Vec<String>,
+    /// Added for a limit that the scenario sets, by the limit's name, with
+    /// `{value}`, `{value_minus_one}` or `{seconds}`.
+    pub limits: BTreeMap<String, Vec<String>>,
+    /// Where the status is shown.
+    pub status: StatusFrom,
+    /// Where the answer's content is shown.
+    pub content: ContentFrom,
+    /// What exit codes mean; 0 means an answer was shown. A code that is not
+    /// here is an error that no entry matches.
+    pub exits: BTreeMap<i32, String>,
+}
+
+/// Where a command shows the status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StatusFrom {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// The last word of stdout is the status; 000 means none.
+    StdoutLastWord,
+}
+
+/// Where a command shows the content of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContentFrom {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// In the file `{output}`.
+    Output,
+    /// On stdout, whole.
+    Stdout,
+}
+
+/// What a client can do. The word of the language is its kebab-case name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ability {
+    /// Literal requests (method, URL, headers, body as given).
+    Literal,
+    /// Several calls by one client object.
+    Calls,
+    /// A body handed over as a stream.
+    StreamsBody,
+    /// Follows redirects.
+    FollowsRedirects,
+    /// Sends again by itself.
+    Retries,
+    /// Keeps connections and uses them again.
+    ReusesConnections,
+    /// Can be told the limit `attempts`.
+    Attempts,
+    /// Can be told the limit `connect`.
+    Connect,
+    /// Can be told the limit `idle`.
+    Idle,
+    /// Can be told the limit `total`.
+    Total,
+    /// Can be told the limit `redirects`.
+    Redirects,
+}
+
+/// Work by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperationName {
+    /// Not idempotent, small JSON.
+    Create,
+    /// Reads.
+    Fetch,
+    /// Idempotent, small JSON.
+    Replace,
+    /// Idempotent, no content.
+    Remove,
+    /// Idempotent, large content.
+    Upload,
+}
+
+/// The request that an operation makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operation {
+    /// Method.
+    pub method: String,
+    /// Path, exact.
+    pub path: String,
+    /// Whether it carries content.
+    pub content: bool,
+}
+
+/// What a client's documentation promises about sending again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// Where it is written down.
+    pub source: String,
+    /// Redirect hops it follows unless told; 0: none; no value: undocumented.
+    pub redirects: Option<u32>,
+    /// The first rule that fits decides. What none fits is undocumented.
+    pub rules: Vec<PolicyRule>,
+}
+
+/// What is done after an attempt that ended like this.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyRule {
+    /// Statuses; empty: the rule is not about statuses.
+    pub status: Vec<StatusRange>,
+    /// Kinds of error; empty: the rule is not about errors.
+    pub error: Vec<ErrorKind>,
+    /// Methods; empty: any.
+    pub method: Vec<String>,
+    /// Only on a connection used before, or only on a fresh one.
+    pub reused: Option<bool>,
+    /// Only when the answer says (or does not say) Retry-After.
+    pub retry_after: Option<bool>,
+    /// Sends of the call in all, this rule being met each time; 1: not again.
+    /// A limit `attempts` of the scenario takes its place where it is above 1.
+    pub attempts: u32,
+    /// How long it waits before the next one.
+    pub wait: WaitRule,
+    /// Where this is written down, if not at the policy's source.
+    pub source: Option<String>,
+}
+
+/// One status or a range of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatusRange {
+    /// First.
+    pub from: u16,
+    /// Last.
+    pub to: u16,
+}
+
+/// How long a client waits before it sends again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WaitRule {
+    /// At least, for the n-th wait (the last repeats).
+    pub at_least: Vec<Duration>,
+    /// At most, for the n-th wait (the last repeats).
+    pub at_most: Vec<Duration>,
+    /// Whether Retry-After is kept to: at least its value, at most its value
+    /// and `at_most`.
+    pub retry_after: bool,
+}
+
+/// What an attempt died of, as seen from the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// The port refused.
+    Refused,
+    /// No connection within the limit.
+    ConnectTimeout,
+    /// RST before any byte of the answer.
+    Reset,
+    /// FIN before any byte of the answer.
+    Closed,
+    /// RST or FIN inside the answer.
+    Truncated,
+    /// No byte within the limit.
+    IdleTimeout,
+    /// The call took longer than its limit.
+    TotalTimeout,
+    /// The answer cannot be understood.
+    Malformed,
+    /// More redirects than allowed.
+    TooManyRedirects,
+}
+
+/// When, seen from sending, an error arose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Before a byte was sent.
+    Before,
+    /// After sending may have begun.
+    After,
+}
+
+/// What an error of the client means. All given parts must match the same link
+/// of the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorRule {
+    /// Type or class, exactly.
+    pub kind: Option<String>,
+    /// Code, exactly.
+    pub code: Option<String>,
+    /// Number, exactly.
+    pub errno: Option<i64>,
+    /// A part of the message.
+    pub message: Option<String>,
+    /// When it arises.
+    pub phase: Phase,
+}

@@ -1,0 +1,300 @@
+//! The Plan: one case of a scenario, checked and ready to run.
+//!
+//! Made only by validation. Every default is filled in, columns and seed are
+//! resolved, no YAML is left. It is written into the run folder, so that a
+//! verdict can be judged again without the scenario's file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use scripted_servers::script::{ConnectionAct, Listen, Route, Times, When};
+use scripted_servers::wire::{Effect, IdleEnd};
+use serde::{Deserialize, Serialize};
+
+use crate::assertions::Assertion;
+use crate::faults::Fault;
+use crate::manifest::{Ability, OperationName};
+use crate::template::Template;
+use crate::verdict::{Axis, FindingName, Level};
+
+/// One case: a scenario with the values of its columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Which case this is.
+    pub case: CaseName,
+    /// The scenario's file, as it was given on the command line or found.
+    pub file: String,
+    /// What the scenario says, in one line.
+    pub title: String,
+    /// Why it matters.
+    pub why: String,
+    /// Where the right behaviour is written down.
+    pub refs: Vec<String>,
+    /// Words to select by.
+    pub tags: BTreeSet<String>,
+    /// Seed of all randomness in this case, derived from the run's seed and the
+    /// case's name.
+    pub seed: u64,
+    /// The servers, in the order of the file.
+    pub servers: Vec<ServerPlan>,
+    /// The calls to make, in order, by one client object.
+    pub calls: Vec<Call>,
+    /// What the client is told to keep to.
+    pub limits: Limits,
+    /// What a client must be able to do; those implied are in.
+    pub needs: BTreeSet<Ability>,
+    /// End of patience with the client.
+    pub deadline: Duration,
+    /// Silence that closes a cell.
+    pub quiet: Duration,
+    /// Requests or connections after which the client is stopped.
+    pub cap: u64,
+    /// Deliveries, by server, after which the client is stopped without a
+    /// finding.
+    pub enough: BTreeMap<String, u64>,
+    /// What must, should or may be seen.
+    pub expect: Vec<Expectation>,
+    /// The defect of the reference client that this case catches, when it does.
+    pub proves: Option<Proves>,
+}
+
+/// `area/name[column=value,...]`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseName {
+    /// `area/name`.
+    pub scenario: String,
+    /// Columns and their values, in the order of the file.
+    pub columns: Vec<(String, String)>,
+}
+
+impl std::fmt::Display for CaseName {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}", self.scenario)?;
+        if !self.columns.is_empty() {
+            let columns: Vec<_> = self
+                .columns
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            write!(out, "[{}]", columns.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+/// One server of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerPlan {
+    /// Its name.
+    pub name: String,
+    /// Where it stands in the file.
+    pub line: u32,
+    /// Whether its port can be reached.
+    pub listen: Listen,
+    /// What happens to accepted connections; the last repeats.
+    pub connections: Vec<ConnectionAct>,
+    /// Its queues; a `script` is one queue that takes any path.
+    pub queues: Vec<QueuePlan>,
+    /// Lanes whose first fault must fire, `listen` and `connections` here; the
+    /// steps carry their own mark.
+    pub required: LanesRequired,
+}
+
+/// Which lanes before the script must have fired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LanesRequired {
+    /// `listen: refuse` must be proved.
+    pub listen: bool,
+    /// The first entry of `connections` that is not `serve`, from 0.
+    pub connection: Option<usize>,
+}
+
+/// The steps of one route.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueuePlan {
+    /// As written in the file: `script`, or the pattern.
+    pub pattern: String,
+    /// Which requests it takes.
+    pub route: Route,
+    /// Its steps.
+    pub steps: Vec<StepPlan>,
+}
+
+/// One step, with every default filled in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepPlan {
+    /// Where it stands in the file.
+    pub line: u32,
+    /// Its name, for moments.
+    pub name: Option<String>,
+    /// Which requests it takes.
+    pub when: When,
+    /// How many.
+    pub times: Times,
+    /// The effect that is counted when the step's point is reached.
+    pub applies: Option<Effect>,
+    /// Between the point and the act.
+    pub delay: Duration,
+    /// What the wire shows.
+    pub fault: Fault,
+    /// How the connection ends when it stays idle after the answer.
+    pub then: Option<(IdleEnd, Duration)>,
+    /// Whether it must have fired for the cell to mean anything.
+    pub required: bool,
+}
+
+/// One call of the work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// From 1; repeats are unrolled.
+    pub id: u32,
+    /// Where it stands in the file.
+    pub line: u32,
+    /// Wait before it.
+    pub pause: Duration,
+    /// What is to be sent.
+    pub request: Request,
+}
+
+/// What a call sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Exactly this.
+    Literal {
+        /// Method.
+        method: String,
+        /// URL.
+        url: Template,
+        /// Header fields.
+        headers: Vec<(String, Template)>,
+        /// Content.
+        body: Option<Content>,
+        /// Whether the client shall hand it over whole or as a stream.
+        body_as: BodyAs,
+    },
+    /// What the client's manifest binds to this operation.
+    Operation {
+        /// Which.
+        operation: OperationName,
+        /// At which server.
+        at: String,
+        /// Bytes of an upload.
+        size: Option<u64>,
+    },
+}
+
+/// How the client is handed a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BodyAs {
+    /// Whole.
+    #[default]
+    Buffer,
+    /// As a stream.
+    Stream,
+}
+
+/// Content of a request or an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Text with names.
+    Text(Template),
+    /// JSON, names filled in, as it goes on the wire.
+    Json(Template),
+    /// Bytes.
+    Hex(Vec<u8>),
+    /// So many bytes from the case's seed.
+    Bytes(u64),
+    /// Text that never ends.
+    Endless(String),
+    /// Rendered in the format of the API that the client's manifest names.
+    Shape(Shape),
+}
+
+/// A body named by what it means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// A good answer.
+    Ok {
+        /// At least so many bytes.
+        size: Option<u64>,
+    },
+    /// An error with a code.
+    Error {
+        /// The code.
+        code: String,
+        /// At least so many bytes.
+        size: Option<u64>,
+    },
+    /// A gateway's HTML page.
+    Page {
+        /// At least so many bytes.
+        size: Option<u64>,
+    },
+}
+
+/// What the client is told to keep to. None: its own default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Sends a call, the first included.
+    pub attempts: Option<u32>,
+    /// Timeout of connecting.
+    pub connect: Option<Duration>,
+    /// Timeout without a byte.
+    pub idle: Option<Duration>,
+    /// Timeout of a call, all attempts together.
+    pub total: Option<Duration>,
+    /// Redirect hops followed; 0: none.
+    pub redirects: Option<u32>,
+}
+
+/// One expectation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// How much it weighs.
+    pub level: Level,
+    /// Which question it belongs to.
+    pub axis: Axis,
+    /// Which call or server it is about; default all.
+    pub of: Of,
+    /// What is expected.
+    pub assertion: Assertion,
+    /// Where it stands in the file, from 1.
+    pub line: u32,
+    /// As written, in one line: `delivered: {api: 1}`.
+    pub text: String,
+}
+
+/// The scope of an expectation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Of {
+    /// Only this call.
+    pub call: Option<u32>,
+    /// Only this attempt of the only call.
+    pub attempt: Option<u32>,
+    /// Only this server.
+    pub server: Option<String>,
+}
+
+/// What a scenario proves about the reference client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proves {
+    /// Name of the defect.
+    pub defect: String,
+    /// The finding it is caught by.
+    pub finding: FindingName,
+}

@@ -1,0 +1,87 @@
+//! The one source of time and of waiting for a cell.
+//!
+//! Three things suffice: reading the time, waiting for a time, and saying that
+//! real work is under way. A virtual clock can then stand in for the real one:
+//! it may jump only while nobody is busy.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A clock of one cell. Times are durations since the cell began.
+pub trait Clock: Send + Sync + 'static {
+    /// Time since the cell began.
+    fn now(&self) -> Duration;
+
+    /// Waits until `at`. When it resolves, the clock already counts the caller
+    /// as busy, and hands back the guard that ends it.
+    fn sleep_until(&self, at: Duration) -> Pin<Box<dyn Future<Output = Busy> + Send + '_>>;
+
+    /// A guard to hold over real work. Not for waiting on a socket.
+    fn busy(&self) -> Busy;
+}
+
+/// Held while real work is done. Dropping it says that the work is over.
+#[must_use]
+pub struct Busy(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl Busy {
+    /// A guard that runs `done` when it is dropped.
+    pub fn new(done: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(done)))
+    }
+
+    /// A guard that nobody counts.
+    pub const fn uncounted() -> Self {
+        Self(None)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some(done) = self.0.take() {
+            done();
+        }
+    }
+}
+
+/// The clock on the wall.
+pub struct RealClock {
+    began: Instant,
+}
+
+impl RealClock {
+    /// A clock that begins now.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads real time"
+    )]
+    pub fn start() -> Arc<dyn Clock> {
+        Arc::new(Self {
+            began: Instant::now(),
+        })
+    }
+}
+
+impl Clock for RealClock {
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that really sleeps"
+    )]
+    fn sleep_until(&self, at: Duration) -> Pin<Box<dyn Future<Output = Busy> + Send + '_>> {
+        let at = tokio::time::Instant::from_std(self.began + at);
+        Box::pin(async move {
+            tokio::time::sleep_until(at).await;
+            Busy::uncounted()
+        })
+    }
+
+    fn busy(&self) -> Busy {
+        Busy::uncounted()
+    }
+}

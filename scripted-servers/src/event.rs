@@ -1,0 +1,177 @@
+//! What a server saw and did, as events.
+//!
+//! `arrived_us` is when bytes arrived in the server's kernel, which may be long
+//! before they were read. All times are microseconds since the cell began.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::script::{ConnectionAct, Listen};
+use crate::wire::Answer;
+
+/// One event at one server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerEvent {
+    /// Name of the server.
+    pub server: Arc<str>,
+    /// Number of the connection at this server, from 1, in the order of accept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<u32>,
+    /// Number of the exchange on that connection, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<u32>,
+    /// What happened.
+    pub what: What,
+}
+
+/// Which step of which queue: the queue's place in the server's list (routes in
+/// the order of the script) and the step's place in the queue, both from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepId {
+    /// Place of the queue.
+    pub queue: usize,
+    /// Place of the step.
+    pub step: usize,
+}
+
+/// Which lane's entry fired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lane {
+    /// The port: refused.
+    Listen,
+    /// The entry with this place in `connections`.
+    Connections(usize),
+    /// A step of a queue.
+    Step(StepId),
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The port is as the script wants it. Before any client is started.
+    Armed {
+        /// Where.
+        address: SocketAddr,
+        /// How.
+        listen: Listen,
+    },
+    /// The harness's own attempt to connect to a port that must refuse.
+    Probed {
+        /// Whether it was refused.
+        refused: bool,
+        /// Whether this was before or after the client ran.
+        after: bool,
+    },
+    /// A connection was accepted, and what its lane says to do with it.
+    Accepted {
+        /// The client's end.
+        peer: SocketAddr,
+        /// What is done with it.
+        act: ConnectionAct,
+    },
+    /// The first byte of a request.
+    Started {
+        /// When it arrived.
+        arrived_us: u64,
+        /// Whether the connection has carried a request before.
+        reused: bool,
+    },
+    /// A complete head.
+    Head {
+        /// When its last byte arrived.
+        arrived_us: u64,
+        /// Method as sent.
+        method: String,
+        /// Request target as sent.
+        target: String,
+        /// Header fields as sent, in order; octets beyond ASCII as Latin-1.
+        headers: Vec<(String, String)>,
+        /// The queue that takes it; none: no route expects it (`other`).
+        queue: Option<usize>,
+    },
+    /// The exchange took this step.
+    Taken {
+        /// Which.
+        step: StepId,
+    },
+    /// The request is complete.
+    Delivered {
+        /// When its last byte arrived.
+        arrived_us: u64,
+        /// Bytes of content.
+        body_bytes: u64,
+        /// SHA-256 of the content in lower-case hex; none when there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        body_sha256: Option<String>,
+        /// True when it became complete only because bytes were pulled out of
+        /// the dead client's kernel.
+        drained: bool,
+    },
+    /// The head can not be understood; the connection is reset.
+    Malformed {
+        /// Why.
+        reason: String,
+    },
+    /// The application did something.
+    Effect {
+        /// What.
+        name: String,
+        /// For whom; none: the step names no key or the request has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// The first byte of the answer went out.
+    Answering {
+        /// What it is.
+        answer: Answer,
+    },
+    /// The last byte of the answer, or of what a cut leaves of it, was handed
+    /// to the kernel.
+    Answered {
+        /// Bytes of this exchange handed to the kernel.
+        bytes: u64,
+    },
+    /// A fault happened.
+    Fired {
+        /// Which.
+        lane: Lane,
+        /// What proves it, in words.
+        proof: String,
+    },
+    /// The client ended its direction.
+    PeerEnded {
+        /// How.
+        how: Ending,
+        /// When that arrived; none where the kernel does not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arrived_us: Option<u64>,
+    },
+    /// The server ended the connection.
+    Ended {
+        /// How.
+        how: Ending,
+    },
+    /// Nothing more can come on this connection; its bytes are all read.
+    Closed {
+        /// Bytes received on it, those read after the client's end included.
+        received: u64,
+        /// Bytes handed to the kernel on it.
+        sent: u64,
+    },
+}
+
+/// How a direction of a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// FIN.
+    Fin,
+    /// RST.
+    Reset,
+}

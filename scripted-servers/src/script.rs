@@ -1,0 +1,141 @@
+//! What a server shall do: listening, connections, and queues of steps.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::WireProgram;
+
+/// One server of a cell.
+#[derive(Clone, Debug)]
+pub struct ServerScript {
+    /// The name that events and counts go by.
+    pub name: String,
+    /// Whether the port can be reached.
+    pub listen: Listen,
+    /// What happens to accepted connections, in order; the last repeats.
+    /// Empty means serve all.
+    pub connections: Vec<ConnectionAct>,
+    /// One queue a route. The route that fits best takes the request.
+    pub queues: Vec<Queue>,
+}
+
+/// Whether a port can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Listen {
+    /// Accepts connections.
+    Open,
+    /// Bound but not listening: the port stays reserved and every attempt to
+    /// connect is refused.
+    Refuse,
+}
+
+/// What happens to an accepted connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionAct {
+    /// Requests on it are served by the script.
+    Serve,
+    /// RST once bytes have arrived and settled; no step is taken.
+    Reset,
+    /// FIN once bytes have arrived and settled; no step is taken.
+    Close,
+    /// Accepted, never read.
+    Hang,
+}
+
+/// The steps that requests on one route take.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// Which requests come here.
+    pub route: Route,
+    /// First fit; when no step has turns left, the last fitting one repeats.
+    pub steps: Vec<Step>,
+}
+
+/// Which requests a queue takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// The method; none: any.
+    pub method: Option<String>,
+    /// The path of the request target, without query.
+    pub path: PathPattern,
+}
+
+/// Which paths a route takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathPattern {
+    /// Every path: a `script`.
+    Any,
+    /// Exactly this path.
+    Exact(String),
+    /// Every path that begins with this (written `/path/*`).
+    Prefix(String),
+}
+
+/// One step of a queue.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Which requests it takes.
+    pub when: When,
+    /// How many it takes before the next fitting one is due.
+    pub times: Times,
+    /// Whether its act lies inside the head, so that it is taken at the first
+    /// byte of a request. Such a step carries no `when` about the head.
+    pub inside_head: bool,
+    /// What it does.
+    pub program: WireProgram,
+}
+
+/// What must fit for a step to be taken; an empty one fits all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct When {
+    /// Whether the connection has carried a request before.
+    pub connection: Option<ConnectionUse>,
+    /// A header field.
+    pub header: Option<(String, FieldTest)>,
+    /// A JSON pointer (RFC 6901) into the content and the value it must have.
+    pub json: Option<(String, serde_json::Value)>,
+    /// The method.
+    pub method: Option<String>,
+    /// Not before this time since the server's first request.
+    pub since: Option<Duration>,
+    /// Only before this time since the server's first request.
+    pub until: Option<Duration>,
+}
+
+/// Whether a connection has carried a request before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionUse {
+    /// This is its first request.
+    Fresh,
+    /// It has carried one before.
+    Reused,
+}
+
+/// What is asked of a header field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FieldTest {
+    /// It is there.
+    Present,
+    /// It is not there.
+    Absent,
+    /// It is there with exactly this value.
+    Equals(String),
+}
+
+/// How many requests a step takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Times {
+    /// So many.
+    Count(u32),
+    /// All that come.
+    Always,
+}

@@ -1,0 +1,153 @@
+//! Wire programs: what a fault comes down to.
+//!
+//! A fault is a pure function to a [`WireProgram`]; the interpreter runs it on
+//! one exchange of one connection. Programs are data, so a fault is tested
+//! without a socket.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes that many steps and repeats share.
+pub type Bytes = Arc<[u8]>;
+
+/// What the server does with one exchange, from its first byte on.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct WireProgram {
+    /// Run in order. When they are through without a [`WireStep::End`] the
+    /// connection is kept for the next request.
+    pub steps: Vec<WireStep>,
+    /// What this answers, as the program's maker sees it; logged when the first
+    /// byte of the answer goes out.
+    pub answer: Option<Answer>,
+}
+
+/// The facts of an answer that the wire alone does not tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// Status code on the wire; none where the bytes are no status line.
+    pub status: Option<u16>,
+    /// Length of the content (RFC 9110 section 6.4), as scripted when whole.
+    pub body_bytes: u64,
+    /// SHA-256 of the whole content in lower-case hex; none for an endless one.
+    pub body_sha256: Option<String>,
+    /// Whether a whole, well-framed message goes out. False for every cut.
+    pub whole: bool,
+}
+
+/// One thing the interpreter can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WireStep {
+    /// Read the request up to the point.
+    ReadUntil(RequestPoint),
+    /// Wait on the clock (a step's `delay`).
+    Wait(Duration),
+    /// The application did something: count it under its name and key.
+    Effect(Effect),
+    /// Write these bytes, as one write where the kernel takes them whole.
+    Send(Bytes),
+    /// Write `bytes` in pieces of `size`, one every `every`.
+    Drip {
+        /// All that is to be written.
+        bytes: Bytes,
+        /// Bytes a piece.
+        size: usize,
+        /// Time from piece to piece, at least 3 ms.
+        every: Duration,
+    },
+    /// Write `unit` again and again until the peer or the deadline ends it.
+    Endless {
+        /// What is repeated.
+        unit: Bytes,
+        /// Units a piece and time from piece to piece; none: as fast as the
+        /// peer reads.
+        every: Option<(usize, Duration)>,
+    },
+    /// Wait until all bytes written so far are acknowledged by the peer's
+    /// kernel (send queue empty).
+    AwaitAcknowledged,
+    /// Wait until all bytes written so far were also read by the peer's
+    /// process (its receive queue is empty). Needed before a reset at an exact
+    /// byte: RST throws away what is unsent, and an unread rest makes clients
+    /// report by chance.
+    AwaitTaken,
+    /// The fault of this step happened: leave the proof, in words.
+    Fired(&'static str),
+    /// Stay idle for this long after the answer, then end the connection; if
+    /// another request begins first, that request is served and nothing fired.
+    EndWhenIdle(Duration, IdleEnd),
+    /// End the connection. Always the last step.
+    End(End),
+}
+
+/// How far a request is read before a program goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestPoint {
+    /// The complete request.
+    Request,
+    /// So many bytes of the head.
+    Head(Position),
+    /// So many bytes of the content, after a whole head.
+    Body(Position),
+}
+
+/// A place in something whose length may be known only when it arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Position {
+    /// So many bytes from the start.
+    Bytes(u64),
+    /// Half of it, rounded down.
+    Half,
+    /// All but one byte.
+    Last,
+    /// All of it.
+    All,
+}
+
+/// How a connection is ended by the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// RST, once what the client has in flight has arrived and settled.
+    Reset,
+    /// FIN; later bytes are counted, then answered by RST.
+    Close,
+    /// From here on neither read nor write, until the client or the cell ends.
+    Hang,
+}
+
+/// How an idle connection is ended by the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleEnd {
+    /// RST.
+    Reset,
+    /// FIN; later bytes are counted, then answered by RST.
+    Close,
+}
+
+/// An effect of the server's application, counted when its step is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effect {
+    /// The name that assertions count by.
+    pub name: String,
+    /// Where the business key is found; none: the effect has no key.
+    pub key: Option<KeySource>,
+}
+
+/// Where a business key is found in a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeySource {
+    /// The value of the header field with this name.
+    Header(String),
+    /// A JSON pointer (RFC 6901) into the content.
+    Json(String),
+    /// The last segment of the path.
+    PathLast,
+}
