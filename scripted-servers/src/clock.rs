@@ -7,12 +7,15 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A clock of one cell. Times are durations since the cell began.
 pub trait Clock: Send + Sync + 'static {
     /// Time since the cell began.
     fn now(&self) -> Duration;
+
+    /// The wall clock's time, for dates in answers.
+    fn wall(&self) -> SystemTime;
 
     /// Waits until `at`. When it resolves, the clock already counts the caller
     /// as busy, and hands back the guard that ends it.
@@ -67,6 +70,10 @@ impl RealClock {
 impl Clock for RealClock {
     fn now(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::now()
     }
 
     #[expect(

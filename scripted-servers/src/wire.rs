@@ -48,6 +48,17 @@ pub enum WireStep {
     Effect(Effect),
     /// Write these bytes, as one write where the kernel takes them whole.
     Send(Bytes),
+    /// As `Send`, with an HTTP-date (RFC 9110 section 5.6.7) between the two
+    /// parts: the clock's wall time when it is sent plus `date_in`, rounded up
+    /// to a whole second.
+    SendDated {
+        /// Up to the date.
+        before: Bytes,
+        /// How far from now.
+        date_in: Duration,
+        /// From the date on.
+        after: Bytes,
+    },
     /// Write `bytes` in pieces of `size`, one every `every`.
     Drip {
         /// All that is to be written.
