@@ -35,6 +35,33 @@ impl Seen {
             .find(|(other, _)| other == name)
             .map(|(_, value)| value.as_str())
     }
+
+    /// Reads the next request of a connection; none: the connection ended.
+    ///
+    /// # Errors
+    /// The connection broke, or what came is no request.
+    pub fn read(input: &mut impl BufRead) -> io::Result<Option<Seen>> {
+        let first = line(input)?;
+        if first.is_empty() {
+            return Ok(None);
+        }
+        let mut words = first.split(' ').map(str::to_owned);
+        let mut seen = Seen {
+            method: words.next().unwrap_or_default(),
+            target: words.next().unwrap_or_default(),
+            ..Seen::default()
+        };
+        loop {
+            let line = line(input)?;
+            let Some((name, value)) = line.split_once(':') else {
+                break;
+            };
+            seen.headers
+                .push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        seen.body = body(input, &seen)?;
+        Ok(Some(seen))
+    }
 }
 
 /// The server. It stops when it is dropped.
@@ -98,7 +125,7 @@ fn serve(stream: TcpStream, seen: &Mutex<Vec<Seen>>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut out = stream.try_clone()?;
     let mut input = BufReader::new(stream);
-    while let Some(request) = read(&mut input)? {
+    while let Some(request) = Seen::read(&mut input)? {
         seen.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(request);
@@ -111,29 +138,6 @@ fn serve(stream: TcpStream, seen: &Mutex<Vec<Seen>>) -> io::Result<()> {
         out.write_all(&answer)?;
     }
     Ok(())
-}
-
-fn read(input: &mut impl BufRead) -> io::Result<Option<Seen>> {
-    let first = line(input)?;
-    if first.is_empty() {
-        return Ok(None);
-    }
-    let mut words = first.split(' ').map(str::to_owned);
-    let mut seen = Seen {
-        method: words.next().unwrap_or_default(),
-        target: words.next().unwrap_or_default(),
-        ..Seen::default()
-    };
-    loop {
-        let line = line(input)?;
-        let Some((name, value)) = line.split_once(':') else {
-            break;
-        };
-        seen.headers
-            .push((name.to_ascii_lowercase(), value.trim().to_owned()));
-    }
-    seen.body = body(input, &seen)?;
-    Ok(Some(seen))
 }
 
 fn body(input: &mut impl BufRead, seen: &Seen) -> io::Result<Vec<u8>> {
