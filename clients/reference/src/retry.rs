@@ -94,80 +94,28 @@ const fn defect(defect: Defect, when: When, methods: Methods, then: Then) -> Rul
 }
 
 /// The first rule that fits decides; what none fits is final.
+#[rustfmt::skip]
 const TABLE: &[Rule] = &[
     // Ways to be careless.
-    defect(
-        Defect::ResendsOn400,
-        When::Status(&[400..=499]),
-        Methods::Any,
-        Then::BackOff,
-    ),
-    defect(
-        Defect::GivesUpOn429,
-        When::Status(&[429..=429]),
-        Methods::Any,
-        Then::Stop,
-    ),
-    defect(
-        Defect::Treats408AsFinal,
-        When::Status(&[408..=408]),
-        Methods::Any,
-        Then::Stop,
-    ),
-    defect(
-        Defect::ReplaysPostOnReusedConnection,
-        When::ReusedDied,
-        Methods::Any,
-        Then::AtOnce,
-    ),
-    defect(
-        Defect::RetriesPostOnReset,
-        When::EndedBy(EndedBy::Reset),
-        Methods::Any,
-        Then::BackOff,
-    ),
-    defect(
-        Defect::RetriesPostOnClose,
-        When::EndedBy(EndedBy::Close),
-        Methods::Any,
-        Then::BackOff,
-    ),
-    defect(
-        Defect::RetriesPostOnTimeout,
-        When::Error(&[Kind::IdleTimeout]),
-        Methods::Any,
-        Then::BackOff,
-    ),
-    defect(
-        Defect::RetriesPostOnStatus,
-        When::StatusAsking(NOT_NOW),
-        Methods::Any,
-        Then::AsAsked,
-    ),
-    defect(
-        Defect::RetriesPostOnStatus,
-        When::Status(NOT_NOW),
-        Methods::Any,
-        Then::BackOff,
-    ),
+    defect(Defect::ResendsOn400, When::Status(&[400..=499]), Methods::Any, Then::BackOff),
+    defect(Defect::GivesUpOn429, When::Status(&[429..=429]), Methods::Any, Then::Stop),
+    defect(Defect::Treats408AsFinal, When::Status(&[408..=408]), Methods::Any, Then::Stop),
+    defect(Defect::ReplaysPostOnReusedConnection, When::ReusedDied, Methods::Any, Then::AtOnce),
+    defect(Defect::RetriesPostOnReset, When::EndedBy(EndedBy::Reset), Methods::Any, Then::BackOff),
+    defect(Defect::RetriesPostOnClose, When::EndedBy(EndedBy::Close), Methods::Any, Then::BackOff),
+    defect(Defect::RetriesPostOnTimeout, When::Error(&[Kind::IdleTimeout]), Methods::Any, Then::BackOff),
+    defect(Defect::RetriesPostOnStatus, When::StatusAsking(NOT_NOW), Methods::Any, Then::AsAsked),
+    defect(Defect::RetriesPostOnStatus, When::Status(NOT_NOW), Methods::Any, Then::BackOff),
     // What was not sent can be sent.
     rule(When::Unsent, Methods::Any, Then::BackOff),
     // A used connection dies because it was old; a fresh one is tried at once.
     rule(When::ReusedDied, Methods::Idempotent, Then::AtOnce),
     rule(When::Error(DIED), Methods::Idempotent, Then::BackOff),
-    rule(
-        When::StatusAsking(NOT_NOW),
-        Methods::Idempotent,
-        Then::AsAsked,
-    ),
+    rule(When::StatusAsking(NOT_NOW), Methods::Idempotent, Then::AsAsked),
     rule(When::Status(NOT_NOW), Methods::Idempotent, Then::BackOff),
     // A rate limiter that names a time did not pass the request on. A 503 with
     // Retry-After does not say that, so a POST is not sent again after one.
-    rule(
-        When::StatusAsking(&[429..=429]),
-        Methods::Any,
-        Then::AsAsked,
-    ),
+    rule(When::StatusAsking(&[429..=429]), Methods::Any, Then::AsAsked),
 ];
 
 /// How an attempt ended: with an answer or without.

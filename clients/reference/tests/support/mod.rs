@@ -3,6 +3,7 @@
 //! It is no part of the product's servers, so that the client is tested against
 //! something that shares no code with what it will later be judged by.
 #![expect(dead_code, reason = "each test file uses a part of it")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 
 use std::io::{self, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
