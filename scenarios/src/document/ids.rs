@@ -45,4 +45,12 @@ ids! {
     EMPTY_LIST = "empty-list", "A list or a map without entries where some are needed.";
     EMPTY_TEXT = "empty-text", "Text that is needed but empty.";
     TOO_LONG = "too-long", "Text that is longer than its place allows.";
+    BAD_NAME = "bad-name", "Something that can not be a name, or whose name is taken.";
+    // Expectations.
+    BAD_COUNTER = "bad-counter", "Not a counter such as `api` or `api POST /jobs`.";
+    NO_SUCH_REQUEST = "no-such-request", "A pattern that no request of the scenario can fit.";
+    NO_BUSINESS_KEY = "no-business-key", "A count by business key of an effect that has none.";
+    // Manifests.
+    NO_SUCH_PLACEHOLDER = "no-such-placeholder", "A `{name}` that a command line does not know.";
+    ABILITY_MISMATCH = "ability-mismatch", "A limit that a command can be told but is no ability, or the other way round.";
 }
