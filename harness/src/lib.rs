@@ -1,4 +1,5 @@
 //! wirefault: runs Plans against clients and holds the clients to account.
 
+pub mod launch;
 pub mod run;
 mod system;
