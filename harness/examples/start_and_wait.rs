@@ -25,7 +25,7 @@ fn main() -> std::io::Result<()> {
             stdin: Stdin::Nothing,
         };
         let mut launched = Launched::start(&wirefault, &program)?;
-        while let Some(status) = launched.status().await? {
+        while let Some(status) = launched.launcher.status().await? {
             if let Status::Spawned { pid } = status {
                 println!("{pid}");
             }

@@ -31,7 +31,7 @@ fn start(folder: &Path, args: &[&str]) -> Launched {
 
 async fn all_statuses(launched: &mut Launched) -> Vec<Status> {
     let mut all = Vec::new();
-    while let Some(status) = launched.status().await.unwrap() {
+    while let Some(status) = launched.launcher.status().await.unwrap() {
         all.push(status);
     }
     all
@@ -149,7 +149,7 @@ fn a_killed_program_takes_its_double_forked_daemons_with_it() {
             format!("(setsid sh -c '(setsid sh -c '\\''{STUBBORN}'\\'' &)' &) ; {STUBBORN}");
         let mut launched = start(folder.path(), &["sh", "-c", &script]);
         let pids = wait_for_pids(folder.path(), 2);
-        launched.kill();
+        launched.launcher.kill();
         let statuses = all_statuses(&mut launched).await;
         assert_eq!(exited(&statuses), (None, Some(9), true));
         assert!(swept(&statuses).0 >= 1, "{statuses:?}");
@@ -169,7 +169,7 @@ fn a_program_that_forks_without_end_is_stopped_before_it_is_killed() {
         std::fs::write(folder.path().join("breed.sh"), breed).unwrap();
         let mut launched = start(folder.path(), &["sh", "-c", "sh breed.sh; sleep 60"]);
         wait_for_pids(folder.path(), 20);
-        launched.kill();
+        launched.launcher.kill();
         let statuses = all_statuses(&mut launched).await;
         assert_eq!(swept(&statuses).1, 0, "{statuses:?}");
         let pids = pids_in(&folder.path().join("pids"));

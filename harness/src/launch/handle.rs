@@ -51,10 +51,8 @@ pub struct Launched {
     pub stdout: pipe::Receiver,
     /// From the program.
     pub stderr: pipe::Receiver,
-    // Dropped before `launcher`, which then sees the end and cleans up.
-    control: UnixStream,
-    launcher: Launcher,
-    received: Vec<u8>,
+    /// What watches over the program.
+    pub launcher: Launcher,
 }
 
 impl Launched {
@@ -76,36 +74,48 @@ impl Launched {
         let mut command = Command::new(wirefault);
         command.arg(ARGUMENT).args(program.args);
         command.env_clear();
-        command.envs(
-            program
-                .environment
-                .iter()
-                .map(|(name, value)| (name, value)),
-        );
+        let environment = program.environment.iter();
+        command.envs(environment.map(|(name, value)| (name, value)));
         command.current_dir(program.folder);
         command.stdin(OwnedFd::from(theirs));
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let launcher = Launcher::spawn(command)?;
-        ours.set_nonblocking(true)?;
         Ok(Self {
             stdin,
             stdout: pipe::Receiver::from_owned_fd(stdout)?,
             stderr: pipe::Receiver::from_owned_fd(stderr)?,
-            control: UnixStream::from_std(ours)?,
-            launcher,
+            launcher: Launcher::start(ours, command)?,
+        })
+    }
+}
+
+/// The launcher of one program.
+#[derive(Debug)]
+pub struct Launcher {
+    // Dropped before `process`, which then sees the end and cleans up.
+    control: UnixStream,
+    process: Process,
+    received: Vec<u8>,
+}
+
+impl Launcher {
+    fn start(control: StdUnixStream, command: Command) -> io::Result<Self> {
+        control.set_nonblocking(true)?;
+        Ok(Self {
+            control: UnixStream::from_std(control)?,
+            process: Process::spawn(command)?,
             received: Vec::new(),
         })
     }
 
-    /// The launcher's next status; none when it is gone. May be dropped while
-    /// it waits without losing anything.
+    /// The next status; none when the launcher is gone. May be dropped while it
+    /// waits without losing anything.
     pub async fn status(&mut self) -> io::Result<Option<Status>> {
         loop {
             if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.received.drain(..=end).collect();
                 let status = serde_json::from_slice(&line)?;
                 if matches!(status, Status::Swept { .. } | Status::NotSpawned { .. }) {
-                    self.launcher.cleaned_up = true;
+                    self.process.cleaned_up = true;
                 }
                 return Ok(Some(status));
             }
@@ -122,7 +132,7 @@ impl Launched {
     }
 
     /// Has the program killed, with all that it started.
-    pub fn kill(&mut self) {
+    pub fn kill(&self) {
         // Past the runtime, which takes a socket that it has not yet looked at
         // for one that is not ready. A launcher that cannot be told is gone,
         // which `status` shows.
@@ -132,9 +142,9 @@ impl Launched {
     /// Ends a launcher that does not answer, and sweeps in its place. Tells how
     /// many processes were killed.
     pub fn abandon(&mut self) -> u32 {
-        let _ = self.launcher.child.kill();
-        let _ = self.launcher.child.wait();
-        self.launcher.cleaned_up = true;
+        let _ = self.process.child.kill();
+        let _ = self.process.child.wait();
+        self.process.cleaned_up = true;
         sweep_orphans()
     }
 }
@@ -156,14 +166,14 @@ fn launchers() -> MutexGuard<'static, BTreeSet<u32>> {
     LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A launcher process, waited for when dropped.
+/// A launcher's process, waited for when dropped.
 #[derive(Debug)]
-struct Launcher {
+struct Process {
     child: Child,
     cleaned_up: bool,
 }
 
-impl Launcher {
+impl Process {
     fn spawn(mut command: Command) -> io::Result<Self> {
         // Under the lock, so that no launcher is ever taken for an orphan.
         let mut launchers = launchers();
@@ -176,7 +186,7 @@ impl Launcher {
     }
 }
 
-impl Drop for Launcher {
+impl Drop for Process {
     fn drop(&mut self) {
         // The launcher's own work is bounded, and it sees that we are gone.
         let _ = self.child.wait();

@@ -18,7 +18,7 @@ mod tree;
 
 use serde::{Deserialize, Serialize};
 
-pub use handle::{Launched, Program, Stdin, become_subreaper};
+pub use handle::{Launched, Launcher, Program, Stdin, become_subreaper};
 pub use launcher::main;
 pub(crate) use procfs::Usage;
 
