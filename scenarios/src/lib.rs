@@ -15,11 +15,16 @@ pub mod faults;
 pub mod judge;
 pub mod manifest;
 pub mod matcher;
+mod message;
 pub mod plan;
 pub mod policy;
+mod program;
+pub mod rendering;
+pub mod resolve;
 pub mod scope;
 pub mod target;
 pub mod template;
+pub mod validate;
 pub mod verdict;
 
 #[cfg(test)]
