@@ -9,11 +9,14 @@ use scenarios::manifest::{
 };
 
 fn files() -> Vec<PathBuf> {
-    let mut files: Vec<_> = std::fs::read_dir("tests/manifests")
-        .expect("the folder")
-        .map(|entry| entry.expect("an entry").path())
+    let entries = std::fs::read_dir("tests/manifests").into_iter();
+    let mut files: Vec<_> = entries
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
         .collect();
     files.sort();
+    assert!(!files.is_empty(), "no manifest with a mistake");
     files
 }
 

@@ -41,11 +41,10 @@ fn files() -> Vec<PathBuf> {
 }
 
 fn files_in(folder: &str) -> Vec<PathBuf> {
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .expect("the folder")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
     files.sort();
+    assert!(!files.is_empty(), "{folder} is empty");
     files
 }
 
