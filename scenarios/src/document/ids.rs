@@ -98,6 +98,7 @@ ids! {
     // Expectations.
     BAD_COUNTER = "bad-counter", "Not a counter such as `api` or `api POST /jobs`.";
     NO_SUCH_REQUEST = "no-such-request", "A pattern that no request of the scenario can fit.";
+    NOT_COMPUTABLE = "not-computable", "`by-policy` where no client's policy can be computed.";
     NO_BUSINESS_KEY = "no-business-key", "A count by business key of an effect that has none.";
     // Manifests.
     NO_SUCH_PLACEHOLDER = "no-such-placeholder", "A `{name}` that a command line does not know.";
