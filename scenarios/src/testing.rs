@@ -468,7 +468,10 @@ impl Story {
         self.answering(at, place, status, body, true).server(
             at,
             place,
-            What::Answered { bytes: 100 },
+            What::Answered {
+                bytes: 100,
+                handed_us: at * 1000,
+            },
         )
     }
 
