@@ -29,6 +29,7 @@ ids! {
     EMPTY_VALUE = "empty-value", "A key or a list entry without a value.";
     AMBIGUOUS_WORD = "ambiguous-word", "An unquoted word that some YAML readers take for a truth value or for nothing.";
     ODD_NUMBER = "odd-number", "A number that YAML readers understand in different ways.";
+    ODD_CHARACTER = "odd-character", "A character that some YAML readers take for the end of a line.";
     // What every document has in common.
     UNKNOWN_KEY = "unknown-key", "A key that nobody reads.";
     NOT_YET = "not-yet", "A word of the language that this version does not know yet.";
