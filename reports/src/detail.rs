@@ -1,0 +1,90 @@
+//! What there is to say about one cell beyond its mark, as titles and labelled
+//! facts. The formats for people lay it out; none of them words it anew.
+
+use scenarios::verdict::{Finding, Verdict};
+
+use crate::record::{Cell, Disposition};
+
+/// A title with labelled facts under it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// What it is about.
+    pub title: String,
+    /// Label and text; a text may have several lines.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+/// The word of a verdict.
+pub const fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Skipped => "skipped",
+        Verdict::Unsupported => "unsupported",
+        Verdict::Inconclusive => "inconclusive",
+        Verdict::Fail => "fail",
+        Verdict::Error => "error",
+    }
+}
+
+/// Facts of the whole cell: why it has its verdict, and what the baseline says.
+pub fn of_cell(cell: &Cell) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let now = match cell.fingerprint.as_str() {
+        "" => verdict_word(cell.judged.verdict).to_owned(),
+        seen => format!("{}; {seen}", verdict_word(cell.judged.verdict)),
+    };
+    if let Some(entry) = &cell.baseline {
+        let expect = verdict_word(entry.expect);
+        let was = match entry.fingerprint.as_str() {
+            "" => expect.to_owned(),
+            seen => format!("{expect}; {seen}"),
+        };
+        if cell.disposition != Disposition::Expected {
+            facts.push(("baseline", was));
+            facts.push(("now", now));
+        }
+        facts.push(("known as", entry.reason.clone()));
+    } else {
+        facts.push(("now", now));
+    }
+    if let Some(reason) = &cell.judged.reason {
+        facts.push(("reason", reason.clone()));
+    }
+    if let Some(stderr) = &cell.stderr {
+        facts.push(("stderr", stderr.clone()));
+    }
+    facts
+}
+
+/// One finding, with the place that expects it and the events that prove it.
+pub fn of_finding(cell: &Cell, finding: &Finding) -> Detail {
+    let mut facts = vec![
+        ("asserts", finding.assertion.clone()),
+        ("expected", finding.expected.clone()),
+        ("observed", finding.observed.clone()),
+    ];
+    if let Some(line) = finding.line {
+        facts.push(("stated at", format!("{}:{line}", cell.file)));
+    }
+    if !finding.events.is_empty() {
+        let numbers: Vec<_> = finding.events.iter().map(u64::to_string).collect();
+        facts.push((
+            "events",
+            format!("{} in cells/{}/events.jsonl", numbers.join(", "), cell.id),
+        ));
+    }
+    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    Detail {
+        title: format!(
+            "{} ({}, {})",
+            finding.name.word(),
+            serde_json::to_value(finding.level)
+                .map(word)
+                .unwrap_or_default(),
+            serde_json::to_value(finding.axis)
+                .map(word)
+                .unwrap_or_default(),
+        ),
+        facts,
+    }
+}
