@@ -10,6 +10,8 @@ pub mod document;
 pub mod evidence;
 pub mod faults;
 pub mod manifest;
+pub mod matcher;
 pub mod plan;
+pub mod scope;
 pub mod template;
 pub mod verdict;

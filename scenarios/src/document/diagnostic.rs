@@ -1,0 +1,111 @@
+//! The collector of mistakes: many in a file, each once, in the file's order.
+
+use std::collections::BTreeSet;
+
+use super::{Diagnostic, Source, Span};
+
+/// Mistakes beyond this number are counted, not kept.
+const KEPT: usize = 100;
+
+/// The mistakes found in one file so far. Whoever finds one reports it and goes
+/// on, so that a person sees all of them at once.
+#[derive(Debug)]
+pub struct Diagnostics {
+    path: String,
+    line_starts: Vec<usize>,
+    found: Vec<Diagnostic>,
+    spare: Diagnostic,
+}
+
+impl Diagnostics {
+    /// None yet, for this source.
+    pub fn new(source: &Source) -> Self {
+        let after_breaks = source.text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            path: source.path.clone(),
+            line_starts: std::iter::once(0).chain(after_breaks).collect(),
+            found: Vec::new(),
+            spare: empty(String::new(), "", 0..0, String::new()),
+        }
+    }
+
+    /// Reports one; what it returns takes label, help and a second place.
+    pub fn report(
+        &mut self,
+        id: &'static str,
+        span: &Span,
+        title: impl Into<String>,
+    ) -> &mut Diagnostic {
+        let diagnostic = empty(self.path.clone(), id, span.clone(), title.into());
+        if self.found.len() >= KEPT {
+            self.spare = diagnostic;
+            return &mut self.spare;
+        }
+        self.found.push(diagnostic);
+        let last = self.found.len() - 1;
+        &mut self.found[last]
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// How many were found so far; to see later whether more came.
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// The line of a place, from 1.
+    pub fn line(&self, span: &Span) -> u32 {
+        let line = self
+            .line_starts
+            .partition_point(|start| *start <= span.start);
+        u32::try_from(line).unwrap_or(u32::MAX)
+    }
+
+    /// All of them by position; what was reported twice of the same place
+    /// stands there once.
+    pub fn finish(self) -> Vec<Diagnostic> {
+        let mut seen = BTreeSet::new();
+        let mut found: Vec<_> = self
+            .found
+            .into_iter()
+            .filter(|one| seen.insert((one.id, one.span.start, one.span.end, one.title.clone())))
+            .collect();
+        found.sort_by_key(|one| (one.span.start, one.span.end));
+        found
+    }
+}
+
+fn empty(path: String, id: &'static str, span: Span, title: String) -> Diagnostic {
+    Diagnostic {
+        id,
+        path,
+        span,
+        title,
+        label: String::new(),
+        help: None,
+        other: None,
+    }
+}
+
+impl Diagnostic {
+    /// Sets what stands under the caret.
+    pub fn label(&mut self, label: impl Into<String>) -> &mut Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Sets what to write instead.
+    pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Sets a second place that explains it.
+    pub fn other(&mut self, span: &Span, label: impl Into<String>) -> &mut Self {
+        self.other = Some((span.clone(), label.into()));
+        self
+    }
+}
