@@ -1,4 +1,13 @@
 //! wirefault: runs Plans against clients and holds the clients to account.
 
+pub mod baseline;
+pub mod exit;
+pub mod failure;
+pub mod mistakes;
+pub mod output;
+pub mod root;
 pub mod run;
+#[cfg(test)]
+mod samples;
+pub mod surroundings;
 mod system;

@@ -26,6 +26,9 @@ pub struct Row<'a> {
     pub groups: Vec<Vec<&'a Cell>>,
 }
 
+/// Scenario and columns: what makes a row.
+type Key<'a> = (&'a str, &'a [(String, String)]);
+
 impl<'a> Table<'a> {
     /// The table of a record.
     pub fn of(record: &'a RunRecord) -> Self {
@@ -35,7 +38,7 @@ impl<'a> Table<'a> {
                 clients.push(&cell.client);
             }
         }
-        let mut places: BTreeMap<(&str, &[(String, String)]), usize> = BTreeMap::new();
+        let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
         let mut rows: Vec<Row<'a>> = Vec::new();
         for cell in &record.cells {
             let key = (cell.scenario.as_str(), cell.columns.as_slice());

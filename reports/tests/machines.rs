@@ -1,5 +1,7 @@
 //! The formats for machines: JSON and JUnit, and the list of formats.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 mod samples;
 
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! The text report, from hand-made records.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 mod samples;
 
 use reports::formats::{View, text::FORMAT};

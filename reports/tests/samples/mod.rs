@@ -11,21 +11,17 @@ use scenarios::verdict::{
 };
 
 /// A verdict without findings.
-pub fn verdict(verdict: Verdict, delivered: &[(&str, u64)]) -> CellVerdict {
+pub(crate) fn verdict(verdict: Verdict, delivered: &[(&str, u64)]) -> CellVerdict {
     let counts: BTreeMap<String, u64> = delivered
         .iter()
         .map(|(server, count)| ((*server).to_owned(), *count))
         .collect();
-    let safety = match verdict {
-        Verdict::Fail => Verdict::Fail,
-        other => other,
-    };
     CellVerdict {
         conformance: match verdict {
             Verdict::Fail => Verdict::Pass,
             other => other,
         },
-        safety,
+        safety: verdict,
         verdict,
         reason: None,
         connections: counts.clone(),
@@ -52,7 +48,12 @@ pub fn verdict(verdict: Verdict, delivered: &[(&str, u64)]) -> CellVerdict {
 }
 
 /// A cell as expected.
-pub fn cell(scenario: &str, columns: &[(&str, &str)], client: &str, judged: CellVerdict) -> Cell {
+pub(crate) fn cell(
+    scenario: &str,
+    columns: &[(&str, &str)],
+    client: &str,
+    judged: CellVerdict,
+) -> Cell {
     let columns: Vec<(String, String)> = columns
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -79,7 +80,7 @@ pub fn cell(scenario: &str, columns: &[(&str, &str)], client: &str, judged: Cell
 }
 
 /// The finding of the product's first proof.
-pub fn duplicate() -> Finding {
+pub(crate) fn duplicate() -> Finding {
     Finding {
         name: FindingName::DuplicateDelivery,
         axis: Axis::Safety,
@@ -134,7 +135,7 @@ fn drifting(mut cell: Cell, disposition: Disposition) -> Cell {
 }
 
 /// A record with these cells.
-pub fn record(cells: Vec<Cell>) -> RunRecord {
+pub(crate) fn record(cells: Vec<Cell>) -> RunRecord {
     RunRecord {
         schema_version: SCHEMA_VERSION,
         tool_version: "0.1.0".to_owned(),
@@ -147,7 +148,7 @@ pub fn record(cells: Vec<Cell>) -> RunRecord {
 }
 
 /// Every client passes everything, and a sweep reads the same throughout.
-pub fn quiet() -> RunRecord {
+pub(crate) fn quiet() -> RunRecord {
     let mut cells = Vec::new();
     for client in ["reference", "curl"] {
         cells.push(cell(
@@ -172,7 +173,7 @@ pub fn quiet() -> RunRecord {
 }
 
 /// One of everything: each verdict, each disposition, stale and missing.
-pub fn eventful() -> RunRecord {
+pub(crate) fn eventful() -> RunRecord {
     let mut cells = redirects();
     cells.extend(sweeps());
     cells.extend(breakages());
@@ -308,7 +309,7 @@ fn breakages() -> Vec<Cell> {
 }
 
 /// Names and texts that try to do harm.
-pub fn hostile() -> RunRecord {
+pub(crate) fn hostile() -> RunRecord {
     let nasty =
         "</failure><script>alert(1)</script>]]>\x1b[31m\u{202e}\0\u{ffff}\r\n::error::pwned";
     let mut bad = failing();
