@@ -113,7 +113,8 @@ pub enum What {
         /// the dead client's kernel.
         drained: bool,
     },
-    /// The head can not be understood; the connection is reset.
+    /// The head, or the framing of the content, can not be understood; the
+    /// connection is reset.
     Malformed {
         /// Why.
         reason: String,
@@ -136,6 +137,11 @@ pub enum What {
     Answered {
         /// Bytes of this exchange handed to the kernel.
         bytes: u64,
+        /// Time just before the last of them were handed over. No client can
+        /// have acted on the whole answer earlier, while this event itself may
+        /// be recorded after the client has already gone on.
+        #[serde(default)]
+        handed_us: u64,
     },
     /// A fault happened.
     Fired {
@@ -152,7 +158,8 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arrived_us: Option<u64>,
     },
-    /// The server ended the connection.
+    /// The server is just about to end the connection. Recorded first, so that
+    /// no client can have acted on it earlier.
     Ended {
         /// How.
         how: Ending,

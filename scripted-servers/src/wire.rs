@@ -13,10 +13,15 @@ use serde::{Deserialize, Serialize};
 pub type Bytes = Arc<[u8]>;
 
 /// What the server does with one exchange, from its first byte on.
+///
+/// A program stops where it is as soon as the peer has ended the connection
+/// (RST, or FIN with no process holding the socket any more; a client that only
+/// ended its own direction is still served) and when the cell ends.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WireProgram {
-    /// Run in order. When they are through without a [`WireStep::End`] the
-    /// connection is kept for the next request.
+    /// Run in order. When they are through without a [`WireStep::End`] the rest
+    /// of the request is read and the connection is kept for the next one,
+    /// unless the client asked for its end (RFC 9112 section 9.6).
     pub steps: Vec<WireStep>,
     /// What this answers, as the program's maker sees it; logged when the first
     /// byte of the answer goes out.
@@ -85,9 +90,25 @@ pub enum WireStep {
     /// report by chance.
     AwaitTaken,
     /// The fault of this step happened: leave the proof, in words.
+    ///
+    /// It stands where the fault's point is, and is left
+    /// - directly before an [`WireStep::End`] or [`WireStep::EndWhenIdle`]: once
+    ///   that end is a fact. RST: sent while a process still held the other
+    ///   end. FIN: acknowledged. Hang: when it begins. An idle end that another
+    ///   request forestalls leaves nothing.
+    /// - directly before a `Wait`, `Drip` or `Endless`: when that begins, if the
+    ///   client is still there.
+    /// - anywhere else: when it is reached. There it stands behind the
+    ///   `AwaitAcknowledged` or `AwaitTaken` that makes it true.
+    ///
+    /// A `Wait` or `Drip` that the client ends by leaving, or that the end of
+    /// the cell cuts off, counts as fired from its beginning: the first `Fired`
+    /// behind it is left then. `Endless` and a hang have no end of their own, so
+    /// the first `Fired` behind them is left as they begin.
     Fired(&'static str),
     /// Stay idle for this long after the answer, then end the connection; if
     /// another request begins first, that request is served and nothing fired.
+    /// Always the last step.
     EndWhenIdle(Duration, IdleEnd),
     /// End the connection. Always the last step.
     End(End),
@@ -123,9 +144,11 @@ pub enum Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// RST, once what the client has in flight has arrived and settled.
+    /// RST, once what the client has in flight has arrived and settled, and
+    /// what was sent to it was taken. What had arrived by then is counted.
     Reset,
-    /// FIN; later bytes are counted, then answered by RST.
+    /// FIN, once what the client has in flight has arrived and settled; later
+    /// bytes are counted, then answered by RST.
     Close,
     /// From here on neither read nor write, until the client or the cell ends.
     Hang,
