@@ -1,9 +1,10 @@
 //! What there is to say about one cell beyond its mark, as titles and labelled
 //! facts. The formats for people lay it out; none of them words it anew.
 
-use scenarios::verdict::{Finding, Verdict};
+use scenarios::verdict::Finding;
 
 use crate::record::{Cell, Disposition};
+use crate::words;
 
 /// A title with labelled facts under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,27 +15,15 @@ pub struct Detail {
     pub facts: Vec<(&'static str, String)>,
 }
 
-/// The word of a verdict.
-pub const fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Skipped => "skipped",
-        Verdict::Unsupported => "unsupported",
-        Verdict::Inconclusive => "inconclusive",
-        Verdict::Fail => "fail",
-        Verdict::Error => "error",
-    }
-}
-
 /// Facts of the whole cell: why it has its verdict, and what the baseline says.
 pub fn of_cell(cell: &Cell) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let now = match cell.fingerprint.as_str() {
-        "" => verdict_word(cell.judged.verdict).to_owned(),
-        seen => format!("{}; {seen}", verdict_word(cell.judged.verdict)),
+        "" => words::verdict(cell.judged.verdict).to_owned(),
+        seen => format!("{}; {seen}", words::verdict(cell.judged.verdict)),
     };
     if let Some(entry) = &cell.baseline {
-        let expect = verdict_word(entry.expect);
+        let expect = words::verdict(entry.expect);
         let was = match entry.fingerprint.as_str() {
             "" => expect.to_owned(),
             seen => format!("{expect}; {seen}"),
@@ -73,17 +62,12 @@ pub fn of_finding(cell: &Cell, finding: &Finding) -> Detail {
             format!("{} in cells/{}/events.jsonl", numbers.join(", "), cell.id),
         ));
     }
-    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     Detail {
         title: format!(
             "{} ({}, {})",
             finding.name.word(),
-            serde_json::to_value(finding.level)
-                .map(word)
-                .unwrap_or_default(),
-            serde_json::to_value(finding.axis)
-                .map(word)
-                .unwrap_or_default(),
+            words::word(&finding.level),
+            words::word(&finding.axis),
         ),
         facts,
     }

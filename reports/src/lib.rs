@@ -11,3 +11,4 @@ pub mod harmless;
 pub mod record;
 pub mod redact;
 pub mod table;
+pub mod words;

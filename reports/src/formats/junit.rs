@@ -11,9 +11,10 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use scenarios::verdict::Verdict;
 
 use super::{Format, View};
-use crate::detail::{self, verdict_word};
+use crate::detail;
 use crate::harmless::{lines, one_line};
 use crate::record::{Cell, Disposition, RunRecord};
+use crate::words;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -120,7 +121,7 @@ fn kind(cell: &Cell) -> Kind {
 }
 
 fn why_skipped(cell: &Cell) -> String {
-    let verdict = verdict_word(cell.judged.verdict);
+    let verdict = words::verdict(cell.judged.verdict);
     let known = cell.baseline.as_ref().map(|entry| entry.reason.as_str());
     match (cell.judged.verdict, known, &cell.judged.reason) {
         (Verdict::Fail | Verdict::Inconclusive, Some(reason), _) => {
@@ -137,7 +138,7 @@ fn headline(cell: &Cell, word: &str) -> String {
     names.dedup();
     let what = match (&cell.judged.reason, names.as_slice()) {
         (Some(reason), _) => reason.clone(),
-        (None, []) => verdict_word(cell.judged.verdict).to_owned(),
+        (None, []) => words::verdict(cell.judged.verdict).to_owned(),
         (None, names) => names.join(", "),
     };
     format!("{word}: {what}")

@@ -3,11 +3,12 @@
 use scenarios::verdict::{Finding, Level, Verdict};
 
 use super::paint::{Color, Painter, wrap};
-use crate::detail::{self, verdict_word};
+use crate::detail;
 use crate::formats::View;
 use crate::harmless::{lines, one_line};
 use crate::record::{Cell, Disposition, RunRecord};
 use crate::table::Table;
+use crate::words;
 
 /// Columns of the labels.
 const LABEL: usize = 10;
@@ -96,7 +97,7 @@ fn render_known(group: &[&Cell], view: &View, out: &mut String) {
     ));
     let seen = format!(
         "{}; {}",
-        verdict_word(cell.judged.verdict),
+        words::verdict(cell.judged.verdict),
         cell.fingerprint
     );
     facts(

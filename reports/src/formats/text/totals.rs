@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use scenarios::verdict::Verdict;
 
 use super::paint::wrap;
-use crate::detail::verdict_word;
 use crate::formats::View;
 use crate::harmless::one_line;
 use crate::record::{Disposition, RunRecord};
 use crate::table::Table;
+use crate::words;
 
 /// Why clients or cells did not run: one line for each client and reason.
 pub(super) fn not_run(table: &Table<'_>, view: &View) -> String {
@@ -20,7 +20,7 @@ pub(super) fn not_run(table: &Table<'_>, view: &View) -> String {
             let (Verdict::Skipped | Verdict::Unsupported) = cell.judged.verdict else {
                 continue;
             };
-            let word = verdict_word(cell.judged.verdict);
+            let word = words::verdict(cell.judged.verdict);
             let reason = cell.judged.reason.as_deref().unwrap_or("no reason given");
             let same = |known: &&mut (&str, &str, &str, usize)| {
                 (known.0, known.1, known.2) == (client, word, reason)
@@ -108,7 +108,7 @@ fn verdicts(record: &RunRecord) -> String {
     let known = |verdict: Verdict| match verdict {
         Verdict::Fail => "known to fail".to_owned(),
         Verdict::Inconclusive => "known to be inconclusive".to_owned(),
-        other => verdict_word(other).to_owned(),
+        other => words::verdict(other).to_owned(),
     };
     let parts: Vec<_> = counts
         .iter()
