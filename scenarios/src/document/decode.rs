@@ -128,7 +128,9 @@ impl<'n> Fields<'n> {
         out: &mut Diagnostics,
     ) -> Option<(&'static str, &'n Key, &'n Node)> {
         let found = self.at_most_one_of(keys, out)?;
-        if found.is_none() {
+        let later = |key: &Key| self.keys.not_yet.contains(&key.text.as_str());
+        // One that comes later was reported, and may be the one.
+        if found.is_none() && !self.entries.iter().any(|(key, _)| later(key)) {
             let of = self.keys.of;
             out.report(
                 ids::ONE_OF,

@@ -14,6 +14,7 @@ pub struct Diagnostics {
     path: String,
     line_starts: Vec<usize>,
     found: Vec<Diagnostic>,
+    reports: usize,
     spare: Diagnostic,
 }
 
@@ -25,6 +26,7 @@ impl Diagnostics {
             path: source.path.clone(),
             line_starts: std::iter::once(0).chain(after_breaks).collect(),
             found: Vec::new(),
+            reports: 0,
             spare: empty(String::new(), "", 0..0, String::new()),
         }
     }
@@ -36,8 +38,12 @@ impl Diagnostics {
         span: &Span,
         title: impl Into<String>,
     ) -> &mut Diagnostic {
+        self.reports += 1;
         let diagnostic = empty(self.path.clone(), id, span.clone(), title.into());
-        if self.found.len() >= KEPT {
+        let again = |one: &Diagnostic| {
+            (one.id, &one.span, &one.title) == (id, &diagnostic.span, &diagnostic.title)
+        };
+        if self.found.len() >= KEPT || self.found.iter().any(again) {
             self.spare = diagnostic;
             return &mut self.spare;
         }
@@ -51,9 +57,10 @@ impl Diagnostics {
         self.found.is_empty()
     }
 
-    /// How many were found so far; to see later whether more came.
-    pub fn len(&self) -> usize {
-        self.found.len()
+    /// How often something was reported so far, repeats included; to see later
+    /// whether more came.
+    pub fn reports(&self) -> usize {
+        self.reports
     }
 
     /// The line of a place, from 1.
@@ -64,8 +71,8 @@ impl Diagnostics {
         u32::try_from(line).unwrap_or(u32::MAX)
     }
 
-    /// All of them by position; what was reported twice of the same place
-    /// stands there once.
+    /// All of them by position. What was reported twice of one place, in two
+    /// cases of a scenario, stands there once.
     pub fn finish(self) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();
         let mut found: Vec<_> = self
@@ -75,6 +82,22 @@ impl Diagnostics {
             .collect();
         found.sort_by_key(|one| (one.span.start, one.span.end));
         found
+    }
+
+    /// Those that are mistakes in `other`, too, by id and place.
+    #[must_use]
+    pub(crate) fn also_in(mut self, other: &Self) -> Self {
+        self.found.retain(|one| {
+            let mut there = other.found.iter();
+            there.any(|two| two.id == one.id && two.span == one.span)
+        });
+        self
+    }
+
+    /// Takes over what another collector of the same file found.
+    pub(crate) fn take(&mut self, other: Self) {
+        let room = KEPT.saturating_sub(self.found.len());
+        self.found.extend(other.found.into_iter().take(room));
     }
 }
 

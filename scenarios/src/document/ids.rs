@@ -45,4 +45,53 @@ ids! {
     EMPTY_LIST = "empty-list", "A list or a map without entries where some are needed.";
     EMPTY_TEXT = "empty-text", "Text that is needed but empty.";
     TOO_LONG = "too-long", "Text that is longer than its place allows.";
+    // Names and text.
+    BAD_NAME = "bad-name", "Something that can not be a name, or whose name is taken.";
+    UNKNOWN_NAME = "unknown-name", "A `{name}` in text that is no server and no column.";
+    UNKNOWN_SERVER = "unknown-server", "A server that is not under `servers`.";
+    BAD_URL = "bad-url", "A URL that does not lead to a server of the scenario.";
+    BAD_METHOD = "bad-method", "Something that can not be a method.";
+    BAD_FIELD = "bad-field", "A name or value that can not stand in a header.";
+    BAD_HEX = "bad-hex", "Bytes in hexadecimal that are none.";
+    BAD_POINTER = "bad-pointer", "Something that is not a JSON pointer.";
+    BAD_ROUTE = "bad-route", "A route that is not a method and a path.";
+    KEY_WITHOUT = "key-without", "A key that needs another one that is not there.";
+    // Columns.
+    TOO_MANY_CASES = "too-many-cases", "Columns that make too many cases.";
+    ONE_VALUE = "one-value", "A column of a sweep with one value.";
+    RAGGED_TABLE = "ragged-table", "A row of a table with other columns than the first.";
+    EQUAL_CASES = "equal-cases", "Two cases with the same values.";
+    UNUSED_COLUMN = "unused-column", "A column that is used nowhere.";
+    COLUMN_IN_TEXT = "column-in-text", "A list or a map as a part of text.";
+    // Servers and steps.
+    NO_SCRIPT = "no-script", "A server that can be reached and has no steps.";
+    UNREACHABLE = "unreachable", "A step, route or lane that no request can reach.";
+    CANNOT_FIT = "cannot-fit", "A `when` that no request can fit.";
+    INSIDE_HEAD = "inside-head", "A step inside the head that depends on the head.";
+    APPLIES_IN_HEAD = "applies-in-head", "An effect before the head is complete.";
+    THEN_AFTER_END = "then-after-end", "`then` behind an end of the connection.";
+    REQUIRED_PLAIN = "required-plain", "`required` on a step without a fault.";
+    UNUSED_NAME = "unused-name", "A step's name that nothing refers to.";
+    // Answers.
+    HEADER_BY_KEY = "header-by-key", "A header that has a key of its own.";
+    NO_CONTENT = "no-content", "Content where the status allows none.";
+    FRAMING = "framing", "Keys of an answer that do not go with its framing.";
+    TRUE_LENGTH = "true-length", "A length that is said to lie and does not.";
+    BEYOND_END = "beyond-end", "A point beyond the end.";
+    CUT_OF_NOTHING = "cut-of-nothing", "A cut of an answer before its first byte.";
+    CUT_OF_WHOLE = "cut-of-whole", "A cut that leaves a complete message.";
+    CANNOT_FIRE = "cannot-fire", "A fault that can never happen.";
+    TOO_MUCH_CONTENT = "too-much-content", "More content than a case may hold.";
+    // Work and the scenario as a whole.
+    TOO_MANY_CALLS = "too-many-calls", "More calls than a case may make.";
+    CALLS_ALIKE = "calls-alike", "Calls that are judged apart and can not be told apart.";
+    ATTEMPT_OF_MANY = "attempt-of-many", "An attempt where there are several calls.";
+    IMPLIED_NEED = "implied-need", "A need that follows from the rest of the scenario.";
+    ABOVE_CAP = "above-cap", "A count above `cap`.";
+    DEADLINE = "deadline", "A wait that the deadline does not leave room for.";
+    NOTHING_REQUIRED = "nothing-required", "A scenario in which no fault must fire.";
+    UNMENTIONED_SERVER = "unmentioned-server", "A server that no URL and no header mentions.";
+    UNKNOWN_DEFECT = "unknown-defect", "A defect that the reference client does not have.";
+    SAME_TWICE = "same-twice", "The same expectation twice.";
+    LONELY_HONEST = "lonely-honest", "`honest` as the only must where nothing applies.";
 }
