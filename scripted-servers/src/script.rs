@@ -6,6 +6,57 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::WireProgram;
 
+impl ServerScript {
+    /// A server that can be reached, serves every connection and expects no
+    /// request yet.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            listen: Listen::Open,
+            connections: Vec::new(),
+            queues: Vec::new(),
+        }
+    }
+
+    /// Every request that no other queue takes more closely takes these steps.
+    pub fn script(self, steps: Vec<Step>) -> Self {
+        let route = Route {
+            method: None,
+            path: PathPattern::Any,
+        };
+        self.queue(route, steps)
+    }
+
+    /// Requests on this route take these steps.
+    pub fn queue(mut self, route: Route, steps: Vec<Step>) -> Self {
+        self.queues.push(Queue { route, steps });
+        self
+    }
+
+    /// What happens to accepted connections; the last repeats.
+    pub fn connections(mut self, acts: Vec<ConnectionAct>) -> Self {
+        self.connections = acts;
+        self
+    }
+}
+
+impl Step {
+    /// A step that takes one request of any kind.
+    pub fn new(program: WireProgram) -> Self {
+        Self {
+            when: When::default(),
+            times: Times::Count(1),
+            inside_head: false,
+            program,
+        }
+    }
+
+    /// A step that takes one request and answers it plainly.
+    pub fn answer(status: u16, body: impl AsRef<[u8]>) -> Self {
+        Self::new(WireProgram::answer(status, body.as_ref()))
+    }
+}
+
 /// One server of a cell.
 #[derive(Clone, Debug)]
 pub struct ServerScript {

@@ -28,6 +28,36 @@ pub struct WireProgram {
     pub answer: Option<Answer>,
 }
 
+impl WireProgram {
+    /// Reads the request and answers it with this status and content, framed by
+    /// its length; 204 and 304 have none.
+    pub fn answer(status: u16, body: &[u8]) -> Self {
+        let body = if matches!(status, 204 | 304) {
+            &[]
+        } else {
+            body
+        };
+        let mut message = format!("HTTP/1.1 {status} \r\n").into_bytes();
+        if !matches!(status, 204 | 304) {
+            message.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        message.extend_from_slice(b"\r\n");
+        message.extend_from_slice(body);
+        Self {
+            steps: vec![
+                WireStep::ReadUntil(RequestPoint::Request),
+                WireStep::Send(message.into()),
+            ],
+            answer: Some(Answer {
+                status: Some(status),
+                body_bytes: body.len() as u64,
+                body_sha256: Some(crate::request::digest(body)),
+                whole: true,
+            }),
+        }
+    }
+}
+
 /// The facts of an answer that the wire alone does not tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,186 @@
+//! Ends of a connection: RST, FIN, hanging, and the end of an idle one.
+//!
+//! Each acts on facts: what was in flight has arrived, what was sent is taken,
+//! nobody has begun another request. The event of an end is recorded before the
+//! act, the proof of a fault after it.
+
+use std::time::Duration;
+
+use crate::connection::{Connection, Stop};
+use crate::event::{Ending, Lane, What};
+use crate::transport::{Peer, Transport};
+use crate::wire::IdleEnd;
+
+/// The proof to leave once an end is a fact.
+#[derive(Clone, Copy)]
+pub(crate) struct Proof {
+    /// Whose fault it is.
+    pub(crate) lane: Lane,
+    /// What the maker of the program says of it.
+    pub(crate) words: &'static str,
+}
+
+impl<T: Transport> Connection<T> {
+    /// Leaves a proof.
+    pub(crate) fn fired(&self, exchange: Option<u32>, proof: Option<Proof>, fact: &str) {
+        if let Some(Proof { lane, words }) = proof {
+            let proof = match (words, fact) {
+                ("", fact) => fact.to_owned(),
+                (words, "") => words.to_owned(),
+                (words, fact) => format!("{words}: {fact}"),
+            };
+            self.tell_of(exchange, What::Fired { lane, proof });
+        }
+    }
+
+    fn current(&self) -> Option<u32> {
+        self.exchange.as_ref().map(|exchange| exchange.number)
+    }
+
+    /// Waits until the connection may be ended without making anybody report by
+    /// chance.
+    async fn ready_to_end(&mut self) -> Result<(), Stop> {
+        let exchange = self.exchange.as_ref();
+        let complete = exchange.is_some_and(|exchange| exchange.request.is_complete());
+        let answered = exchange.is_some_and(|exchange| exchange.sent > 0);
+        if complete && answered {
+            return Ok(());
+        }
+        self.settle().await
+    }
+
+    /// Ends the connection by RST, after counting exactly what had arrived.
+    pub(crate) async fn end_by_reset(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
+        if self
+            .exchange
+            .as_ref()
+            .is_some_and(|exchange| exchange.sent > 0)
+        {
+            self.taken().await?;
+        }
+        self.ready_to_end().await?;
+        if self.peer_left() {
+            return Err(Stop::Gone);
+        }
+        self.transport.deafen();
+        self.reset(proof, "RST sent, all that was sent before it taken");
+        Ok(())
+    }
+
+    /// What comes last of every RST; the transport is deaf.
+    fn reset(&mut self, proof: Option<Proof>, fact: &str) {
+        let exchange = self.current();
+        self.count_arrived();
+        self.tell_of(exchange, What::Ended { how: Ending::Reset });
+        self.transport.reset();
+        self.fired(exchange, proof, fact);
+    }
+
+    /// Ends the connection by FIN, and stays to count what still comes.
+    pub(crate) async fn end_by_fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
+        self.ready_to_end().await?;
+        if self.peer_left() {
+            return Err(Stop::Gone);
+        }
+        self.fin(proof).await
+    }
+
+    async fn fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
+        let exchange = self.current();
+        self.count_arrived();
+        self.tell_of(exchange, What::Ended { how: Ending::Fin });
+        self.transport.finish();
+        self.acknowledged().await?;
+        self.fired(exchange, proof, "FIN acknowledged");
+        self.answer_late_bytes_by_reset().await
+    }
+
+    /// After the own FIN: bytes that still come are counted, once they have
+    /// settled, and answered by RST.
+    async fn answer_late_bytes_by_reset(&mut self) -> Result<(), Stop> {
+        loop {
+            if self.transport.unread() > 0 {
+                break;
+            }
+            // Finds the peer's end; bytes that come in between are pending.
+            if self.read_once(1)? {
+                break;
+            }
+            self.transport.readable().await;
+            self.was_waiting();
+        }
+        self.count_pending();
+        self.settle().await?;
+        self.transport.deafen();
+        self.reset(None, "");
+        Ok(())
+    }
+
+    /// Neither reads nor writes until the peer leaves.
+    pub(crate) async fn hang(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
+        if self.peer_left() {
+            return Err(Stop::Gone);
+        }
+        self.fired(self.current(), proof, "left hanging, the connection open");
+        Err(self.leaving().await)
+    }
+
+    /// Ends an idle connection at a time, unless another request begins first
+    /// or the peer ends it; whether it was ended.
+    pub(crate) async fn end_when_idle(
+        &mut self,
+        at: Duration,
+        how: IdleEnd,
+        proof: Option<Proof>,
+    ) -> Result<bool, Stop> {
+        let clock = self.server.cell.clock.clone();
+        loop {
+            if !self.pending.is_empty() || !matches!(self.read_once(1), Ok(false)) {
+                return Ok(false);
+            }
+            let now = self.now();
+            if now >= at && (how == IdleEnd::Close || self.is_taken()) {
+                match how {
+                    IdleEnd::Close => return self.fin(proof).await.map(|()| true),
+                    IdleEnd::Reset if self.reset_if_idle(proof) => return Ok(true),
+                    // A request came in between; it is read on the next round.
+                    IdleEnd::Reset => continue,
+                }
+            }
+            let wake = at.max(now + Duration::from_millis(1));
+            tokio::select! {
+                biased;
+                () = self.transport.readable() => self.was_waiting(),
+                _busy = clock.sleep_until(wake) => {}
+            }
+        }
+    }
+
+    fn is_taken(&mut self) -> bool {
+        self.transport.unacknowledged() == 0
+            && matches!(
+                self.transport.peer(),
+                Peer::Here { untaken: 0 } | Peer::Unknown
+            )
+    }
+
+    /// Resets the connection if nothing has arrived; no byte can slip in between
+    /// the look and the act.
+    fn reset_if_idle(&mut self, proof: Option<Proof>) -> bool {
+        self.transport.deafen();
+        if self.transport.unread() > 0 || self.transport.ending().is_some() {
+            self.transport.hear();
+            return false;
+        }
+        self.reset(proof, "RST sent to an idle connection");
+        true
+    }
+
+    /// Resets a connection whose bytes can not be understood.
+    pub(crate) async fn refuse(&mut self) {
+        if self.settle().await.is_ok() {
+            self.transport.deafen();
+            self.reset(None, "");
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Runs a wire program on one exchange.
+//!
+//! A fault decides, this acts: it is the only part that sends, ends or delays
+//! anything, and it does exactly what the program says, no more. Each step waits
+//! for facts, never for a time that only makes a fact likely.
+
+mod ends;
+mod sending;
+mod waiting;
+
+use std::time::Duration;
+
+use crate::connection::{Connection, Stop, Underway, micros};
+use crate::event::{Lane, StepId, What};
+use crate::select::path_of;
+use crate::transport::Transport;
+use crate::wire::{Effect, End, KeySource, WireProgram, WireStep};
+pub(crate) use ends::Proof;
+
+/// What becomes of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It takes the next request.
+    Keep,
+    /// It is over.
+    Ended,
+}
+
+/// Runs a program on the connection's current exchange.
+pub(crate) async fn run<T: Transport>(
+    line: &mut Connection<T>,
+    program: &WireProgram,
+    step: Option<StepId>,
+) -> After {
+    let last_send = program.steps.iter().rposition(is_sending);
+    let mut run = Run {
+        line,
+        program,
+        step,
+        place: 0,
+        last_send,
+    };
+    let outcome = run.steps().await;
+    line.cut_off();
+    match outcome {
+        Ok(after) => after,
+        Err(Stop::Gone) => After::Ended,
+        Err(Stop::Malformed) => {
+            line.refuse().await;
+            After::Ended
+        }
+    }
+}
+
+fn is_sending(step: &WireStep) -> bool {
+    matches!(
+        step,
+        WireStep::Send(_)
+            | WireStep::SendDated { .. }
+            | WireStep::Drip { .. }
+            | WireStep::Endless { .. }
+    )
+}
+
+struct Run<'a, T> {
+    line: &'a mut Connection<T>,
+    program: &'a WireProgram,
+    step: Option<StepId>,
+    place: usize,
+    last_send: Option<usize>,
+}
+
+impl<T: Transport> Run<'_, T> {
+    async fn steps(&mut self) -> Result<After, Stop> {
+        let program = self.program;
+        for (place, step) in program.steps.iter().enumerate() {
+            self.place = place;
+            match step {
+                WireStep::ReadUntil(point) => self.line.read_until(*point).await?,
+                WireStep::Wait(time) => self.wait(*time).await?,
+                WireStep::Effect(effect) => self.effect(effect),
+                WireStep::Send(bytes) => self.send(bytes).await?,
+                WireStep::SendDated {
+                    before,
+                    date_in,
+                    after,
+                } => self.send_dated(before, *date_in, after).await?,
+                WireStep::Drip { bytes, size, every } => {
+                    self.begin_part("dripping")?;
+                    self.drip(bytes, *size, *every).await?;
+                    self.end_part();
+                }
+                WireStep::Endless { unit, every } => {
+                    self.fire_now("its endless part began")?;
+                    self.endless(unit, *every).await?;
+                }
+                WireStep::AwaitAcknowledged => self.line.acknowledged().await?,
+                WireStep::AwaitTaken => self.line.taken().await?,
+                WireStep::Fired(words) => self.fired(words)?,
+                WireStep::EndWhenIdle(time, how) => return self.idle(*time, *how).await,
+                WireStep::End(end) => return self.end(*end).await,
+            }
+            if self.last_send == Some(place) {
+                self.line.answered();
+            }
+        }
+        Ok(After::Keep)
+    }
+
+    fn tell(&self, what: What) {
+        self.line.tell(what);
+    }
+
+    fn sent(&self) -> u64 {
+        let exchange = self.line.exchange.as_ref();
+        exchange.map_or(0, |exchange| exchange.sent)
+    }
+
+    fn handed(&self) -> (Duration, Duration) {
+        let exchange = self.line.exchange.as_ref();
+        exchange.map_or_else(Default::default, |exchange| exchange.handed)
+    }
+
+    async fn wait(&mut self, time: Duration) -> Result<(), Stop> {
+        let until = self.line.now() + time;
+        self.begin_part("waiting")?;
+        self.line.wait_until(until).await?;
+        self.end_part();
+        Ok(())
+    }
+
+    /// A part of the program begins that counts as fired if the client ends it.
+    fn begin_part(&mut self, doing: &'static str) -> Result<(), Stop> {
+        if self.line.peer_left() {
+            return Err(Stop::Gone);
+        }
+        let words = self.proof_behind();
+        if let (Some(exchange), Some(words), Some(step)) =
+            (&mut self.line.exchange, words, self.step)
+        {
+            exchange.underway = Some(Underway { step, words, doing });
+        }
+        Ok(())
+    }
+
+    fn end_part(&mut self) {
+        if let Some(exchange) = &mut self.line.exchange {
+            exchange.underway = None;
+        }
+    }
+
+    /// The words of the first proof that stands behind the current step.
+    fn proof_behind(&self) -> Option<&'static str> {
+        let behind = &self.program.steps[self.place + 1..];
+        behind.iter().find_map(|step| match step {
+            WireStep::Fired(words) => Some(*words),
+            _ => None,
+        })
+    }
+
+    /// The proof that stands directly before the current step.
+    fn proof_before(&self) -> Option<Proof> {
+        let before = self.place.checked_sub(1)?;
+        match self.program.steps.get(before) {
+            Some(WireStep::Fired(words)) => self.proof(words),
+            _ => None,
+        }
+    }
+
+    fn proof(&self, words: &'static str) -> Option<Proof> {
+        let lane = Lane::Step(self.step?);
+        Some(Proof { lane, words })
+    }
+
+    fn fired(&mut self, words: &'static str) -> Result<(), Stop> {
+        match self.program.steps.get(self.place + 1) {
+            // Left by the end itself, once it is a fact.
+            Some(WireStep::End(_) | WireStep::EndWhenIdle(..)) => return Ok(()),
+            Some(WireStep::Wait(_) | WireStep::Drip { .. } | WireStep::Endless { .. })
+                if self.line.peer_left() =>
+            {
+                return Err(Stop::Gone);
+            }
+            _ => {}
+        }
+        self.leave(self.proof(words), "");
+        Ok(())
+    }
+
+    /// Leaves the proof behind a part that has no end of its own.
+    fn fire_now(&mut self, fact: &str) -> Result<(), Stop> {
+        if self.line.peer_left() {
+            return Err(Stop::Gone);
+        }
+        let proof = self.proof_behind().and_then(|words| self.proof(words));
+        self.leave(proof, fact);
+        Ok(())
+    }
+
+    fn leave(&self, proof: Option<Proof>, fact: &str) {
+        let exchange = self.line.exchange.as_ref();
+        self.line
+            .fired(exchange.map(|exchange| exchange.number), proof, fact);
+    }
+
+    async fn end(&mut self, end: End) -> Result<After, Stop> {
+        let proof = self.proof_before();
+        match end {
+            End::Reset => self.line.end_by_reset(proof).await?,
+            End::Close => self.line.end_by_fin(proof).await?,
+            End::Hang => self.line.hang(proof).await?,
+        }
+        Ok(After::Ended)
+    }
+
+    async fn idle(&mut self, time: Duration, how: crate::wire::IdleEnd) -> Result<After, Stop> {
+        self.line
+            .read_until(crate::wire::RequestPoint::Request)
+            .await?;
+        let (_, answered) = self.handed();
+        let proof = self.proof_before();
+        let ended = self.line.end_when_idle(answered + time, how, proof).await?;
+        Ok(if ended { After::Ended } else { After::Keep })
+    }
+
+    fn effect(&mut self, effect: &Effect) {
+        let key = effect.key.as_ref().and_then(|key| self.key(key));
+        self.tell(What::Effect {
+            name: effect.name.clone(),
+            key,
+        });
+    }
+
+    fn key(&self, source: &KeySource) -> Option<String> {
+        let request = &self.line.exchange.as_ref()?.request;
+        match source {
+            KeySource::Header(name) => request.head()?.values(name).next().map(str::to_owned),
+            KeySource::PathLast => {
+                let path = path_of(&request.head()?.target);
+                let last = path.rsplit('/').find(|segment| !segment.is_empty());
+                last.map(str::to_owned)
+            }
+            KeySource::Json(pointer) => match request.json()?.pointer(pointer)? {
+                serde_json::Value::String(text) => Some(text.clone()),
+                serde_json::Value::Null => None,
+                value => Some(value.to_string()),
+            },
+        }
+    }
+}
+
+impl<T: Transport> Connection<T> {
+    /// All of the answer that will ever be sent was handed to the kernel.
+    fn answered(&mut self) {
+        if let Some(exchange) = &mut self.exchange
+            && exchange.sent > 0
+            && !exchange.answered
+        {
+            exchange.answered = true;
+            let (handed, _) = exchange.handed;
+            let bytes = exchange.sent;
+            self.tell(What::Answered {
+                bytes,
+                handed_us: micros(handed),
+            });
+        }
+    }
+
+    /// What remains to be told of a program that went no further: by itself, by
+    /// the peer's end, or by the cell's.
+    pub(crate) fn cut_off(&mut self) {
+        let underway = self
+            .exchange
+            .as_mut()
+            .and_then(|exchange| exchange.underway.take());
+        self.answered();
+        if let Some(Underway { step, words, doing }) = underway {
+            let lane = Lane::Step(step);
+            let exchange = self.exchange.as_ref().map(|exchange| exchange.number);
+            let fact = format!("ended from outside while the server was {doing}");
+            self.fired(exchange, Some(Proof { lane, words }), &fact);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

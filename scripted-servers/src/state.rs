@@ -1,0 +1,244 @@
+//! What the connections of a cell share: its clock, its record, and the turns of
+//! each server's steps.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::event::{ServerEvent, StepId, What};
+use crate::kernel::Peers;
+use crate::record::Record;
+use crate::request::{Head, Request};
+use crate::script::{ConnectionAct, ServerScript, Step};
+use crate::select::{self, Due, Facts};
+use crate::wire::{Answer, KeySource, RequestPoint, WireProgram, WireStep};
+
+/// What all servers of a cell share.
+pub(crate) struct Cell {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) record: Arc<dyn Record>,
+    pub(crate) peers: Arc<Peers>,
+    /// The client has ended; scripts read nothing more.
+    over: AtomicBool,
+    broken: AtomicBool,
+}
+
+impl Cell {
+    pub(crate) fn new(clock: Arc<dyn Clock>, record: Arc<dyn Record>) -> Self {
+        Self {
+            clock,
+            record,
+            peers: Arc::new(Peers::new()),
+            over: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// From here on no script reads another byte.
+    pub(crate) fn set_over(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// A part of the servers panicked: nothing they counted can be trusted.
+    pub(crate) fn set_broken(&self) {
+        self.broken.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+}
+
+/// One server while its cell runs.
+pub(crate) struct Server {
+    pub(crate) name: Arc<str>,
+    pub(crate) cell: Arc<Cell>,
+    script: ServerScript,
+    turns: Mutex<Turns>,
+    keeps_heads: bool,
+    keeps_content: bool,
+    takes_inside_head: bool,
+    not_found: [WireProgram; 2],
+}
+
+#[derive(Default)]
+struct Turns {
+    connections: u32,
+    taken: Vec<Vec<u32>>,
+    first_request: Option<Duration>,
+}
+
+impl Server {
+    pub(crate) fn new(cell: Arc<Cell>, script: ServerScript) -> Self {
+        let steps = || script.queues.iter().flat_map(|queue| &queue.steps);
+        let guarded_by_content = steps().any(|step| step.when.json.is_some());
+        Self {
+            name: script.name.as_str().into(),
+            cell,
+            turns: Mutex::new(Turns {
+                taken: script
+                    .queues
+                    .iter()
+                    .map(|queue| vec![0; queue.steps.len()])
+                    .collect(),
+                ..Turns::default()
+            }),
+            keeps_heads: guarded_by_content || steps().any(|step| has_key(step, is_in_head)),
+            keeps_content: guarded_by_content || steps().any(|step| has_key(step, is_in_content)),
+            takes_inside_head: script.queues.len() == 1 && steps().any(|step| step.inside_head),
+            not_found: [not_found(true), not_found(false)],
+            script,
+        }
+    }
+
+    pub(crate) fn tell(&self, connection: Option<u32>, exchange: Option<u32>, what: What) {
+        self.cell.record.record(ServerEvent {
+            server: self.name.clone(),
+            connection,
+            exchange,
+            what,
+        });
+    }
+
+    /// The next accepted connection: its number, the place of its entry in the
+    /// lane, and what is done with it.
+    pub(crate) fn accepted(&self) -> (u32, usize, ConnectionAct) {
+        let mut turns = self.turns();
+        turns.connections += 1;
+        let last = self.script.connections.len().saturating_sub(1);
+        let place = (turns.connections as usize - 1).min(last);
+        let act = self.script.connections.get(place).copied();
+        (
+            turns.connections,
+            place,
+            act.unwrap_or(ConnectionAct::Serve),
+        )
+    }
+
+    /// A request began at this time.
+    pub(crate) fn begun(&self, arrived: Duration) {
+        self.turns().first_request.get_or_insert(arrived);
+    }
+
+    /// The queue that takes a request.
+    pub(crate) fn route(&self, method: &str, target: &str) -> Option<usize> {
+        select::route(&self.script.queues, method, target)
+    }
+
+    /// Whether heads are looked into after they were told.
+    pub(crate) fn keeps_heads(&self) -> bool {
+        self.keeps_heads
+    }
+
+    /// Whether content is looked into.
+    pub(crate) fn keeps_content(&self) -> bool {
+        self.keeps_content
+    }
+
+    /// Whether a step of this queue can only be chosen with the content there.
+    pub(crate) fn chooses_by_content(&self, queue: usize) -> bool {
+        let steps = self.script.queues.get(queue).map(|queue| &queue.steps);
+        steps.is_some_and(|steps| steps.iter().any(|step| step.when.json.is_some()))
+    }
+
+    /// Takes the step that is due inside the head, at a request's first byte.
+    pub(crate) fn take_inside_head(&self, reused: bool, began: Duration) -> Option<StepId> {
+        self.takes_inside_head
+            .then(|| self.take(0, began, reused, None, None))
+            .flatten()
+    }
+
+    /// Takes the step of this queue that is due for a request with its head.
+    pub(crate) fn take_step(
+        &self,
+        queue: usize,
+        request: &Request,
+        reused: bool,
+        began: Duration,
+    ) -> Option<StepId> {
+        let content = self
+            .chooses_by_content(queue)
+            .then(|| request.json())
+            .flatten();
+        self.take(queue, began, reused, request.head(), content.as_ref())
+    }
+
+    fn take(
+        &self,
+        queue: usize,
+        began: Duration,
+        reused: bool,
+        head: Option<&Head>,
+        content: Option<&serde_json::Value>,
+    ) -> Option<StepId> {
+        let steps = &self.script.queues.get(queue)?.steps;
+        let mut turns = self.turns();
+        let first = turns.first_request.unwrap_or(began);
+        let facts = Facts {
+            reused,
+            since_first: began.saturating_sub(first),
+            head,
+            content,
+        };
+        let taken = turns.taken.get_mut(queue)?;
+        let Due::Step(step) = select::due(steps, taken, &facts) else {
+            return None;
+        };
+        taken[step] = taken[step].saturating_add(1);
+        Some(StepId { queue, step })
+    }
+
+    /// The program of a step; without one, the answer to what no route expects.
+    pub(crate) fn program(&self, step: Option<StepId>, answer_has_content: bool) -> &WireProgram {
+        let scripted = step.and_then(|id| self.script.queues.get(id.queue)?.steps.get(id.step));
+        match scripted {
+            Some(step) => &step.program,
+            None => &self.not_found[usize::from(!answer_has_content)],
+        }
+    }
+
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn has_key(step: &Step, wanted: fn(&KeySource) -> bool) -> bool {
+    step.program.steps.iter().any(
+        |step| matches!(step, WireStep::Effect(effect) if effect.key.as_ref().is_some_and(wanted)),
+    )
+}
+
+fn is_in_head(key: &KeySource) -> bool {
+    matches!(key, KeySource::Header(_) | KeySource::PathLast)
+}
+
+fn is_in_content(key: &KeySource) -> bool {
+    matches!(key, KeySource::Json(_))
+}
+
+/// The answer to a request that no route expects; to HEAD without content.
+fn not_found(with_content: bool) -> WireProgram {
+    const CONTENT: &str = "no route expects this request\n";
+    let content = if with_content { CONTENT } else { "" };
+    let message = format!(
+        "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{content}",
+        CONTENT.len()
+    );
+    WireProgram {
+        steps: vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::Send(message.into_bytes().into()),
+        ],
+        answer: Some(Answer {
+            status: Some(404),
+            body_bytes: content.len() as u64,
+            body_sha256: Some(crate::request::digest(content.as_bytes())),
+            whole: true,
+        }),
+    }
+}

@@ -1,0 +1,60 @@
+//! What a connection is made of, as far as programs need it: bytes, and facts
+//! about the socket beneath.
+//!
+//! Facts are asked without waiting. Only three things are waited for: bytes to
+//! read, room to write, and the peer's end. A transport never waits for time.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use crate::event::Ending;
+pub(crate) use crate::kernel::Peer;
+
+/// Bytes and socket facts of one connection.
+pub(crate) trait Transport: Send + Sync + 'static {
+    /// Reads what is there, without waiting: how many bytes (0: the peer's FIN)
+    /// and how long before the call the last of them had arrived. `WouldBlock`:
+    /// nothing is there.
+    fn try_read(&mut self, into: &mut [u8]) -> io::Result<(usize, Duration)>;
+
+    /// Writes what the kernel takes, without waiting.
+    fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Waits until bytes, a FIN or a RST can be read.
+    fn readable(&self) -> impl Future<Output = ()> + Send;
+
+    /// Waits until bytes can be written, or the connection is broken.
+    fn writable(&self) -> impl Future<Output = ()> + Send;
+
+    /// Waits for the peer's FIN or RST, leaving unread what is unread.
+    fn ended(&self) -> impl Future<Output = Ending> + Send;
+
+    /// The peer's FIN or RST, if it has arrived.
+    fn ending(&self) -> Option<Ending>;
+
+    /// Bytes that have arrived and are not read.
+    fn unread(&self) -> u64;
+
+    /// Bytes written that the peer's kernel has not acknowledged; an own FIN
+    /// counts as one.
+    fn unacknowledged(&self) -> u64;
+
+    /// The other end.
+    fn peer(&self) -> Peer;
+
+    /// From here on nothing arrives any more.
+    fn deafen(&mut self);
+
+    /// Undoes `deafen`.
+    fn hear(&mut self);
+
+    /// Sends FIN.
+    fn finish(&mut self);
+
+    /// Sends RST, forgetting what is unsent, and gives the socket up.
+    fn reset(&mut self);
+
+    /// Gives the socket up.
+    fn close(&mut self);
+}
