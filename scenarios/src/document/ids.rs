@@ -94,4 +94,11 @@ ids! {
     UNKNOWN_DEFECT = "unknown-defect", "A defect that the reference client does not have.";
     SAME_TWICE = "same-twice", "The same expectation twice.";
     LONELY_HONEST = "lonely-honest", "`honest` as the only must where nothing applies.";
+    // Expectations.
+    BAD_COUNTER = "bad-counter", "Not a counter such as `api` or `api POST /jobs`.";
+    NO_SUCH_REQUEST = "no-such-request", "A pattern that no request of the scenario can fit.";
+    NO_BUSINESS_KEY = "no-business-key", "A count by business key of an effect that has none.";
+    // Manifests.
+    NO_SUCH_PLACEHOLDER = "no-such-placeholder", "A `{name}` that a command line does not know.";
+    ABILITY_MISMATCH = "ability-mismatch", "A limit that a command can be told but is no ability, or the other way round.";
 }
