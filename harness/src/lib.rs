@@ -1,6 +1,7 @@
 //! wirefault: runs Plans against clients and holds the clients to account.
 
 pub mod baseline;
+pub mod cell;
 pub mod command;
 pub mod evidence;
 pub mod exit;
