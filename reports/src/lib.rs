@@ -8,6 +8,7 @@
 pub mod detail;
 pub mod formats;
 pub mod harmless;
+pub mod layout;
 pub mod record;
 pub mod redact;
 pub mod table;

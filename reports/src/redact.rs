@@ -66,11 +66,15 @@ fn secret_at(lower: &str, at: usize) -> Option<std::ops::Range<usize>> {
 fn field(rest: &str) -> Option<std::ops::Range<usize>> {
     let name = FIELDS.into_iter().find(|name| rest.starts_with(name))?;
     let after = &rest[name.len()..];
-    let value = after
-        .trim_start_matches(['"', '\'', ' '])
+    let mark = after.trim_start_matches(['"', '\'', ' ']);
+    let value = mark
         .strip_prefix([':', '=', ','])?
         .trim_start_matches([' ', '\t']);
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    // A comma separates name and value only in a list of quoted texts.
+    if mark.starts_with(',') && quote.is_none() {
+        return None;
+    }
     let value = quote.map_or(value, |_| &value[1..]);
     let end = value
         .find(|c| match quote {
@@ -110,6 +114,10 @@ mod tests {
             "{\"x-api-key\":\"[redacted]\",\"a\":1}"
         );
         assert_eq!(redact("cookie=a; b"), "cookie=[redacted]");
+        assert_eq!(
+            redact("[\"Cookie\", \"a\"]"),
+            "[\"Cookie\", \"[redacted]\"]"
+        );
     }
 
     #[test]
@@ -126,6 +134,7 @@ mod tests {
             "a basic idea",
             "the authorization header",
             "no cookies",
+            "header: {name: Cookie, is: absent}",
             "über",
         ] {
             assert_eq!(redact(text), text);

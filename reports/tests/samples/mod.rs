@@ -250,7 +250,7 @@ fn sweeps() -> Vec<Cell> {
             scenario,
             &columns,
             "python-urllib",
-            with_reason(Verdict::Unsupported, "the client can not do streams-body"),
+            with_reason(Verdict::Unsupported, "lacks streams-body"),
         ));
     }
     cells

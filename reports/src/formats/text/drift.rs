@@ -2,10 +2,11 @@
 
 use scenarios::verdict::{Finding, Level, Verdict};
 
-use super::paint::{Color, Painter, wrap};
+use super::paint::{Color, Painter};
 use crate::detail;
 use crate::formats::View;
 use crate::harmless::{lines, one_line};
+use crate::layout::wrap;
 use crate::record::{Cell, Disposition, RunRecord};
 use crate::table::Table;
 use crate::words;

@@ -6,17 +6,18 @@
 use scenarios::verdict::Axis;
 
 use super::mark::{self, Mark};
-use super::paint::{Color, Painter, pad, width};
+use super::paint::{Color, Painter};
 use super::rows::{self, Line};
 use crate::formats::View;
 use crate::harmless::one_line;
+use crate::layout::{pad, width};
 use crate::table::Table;
 
 /// Spaces between two columns.
 const GAP: usize = 2;
 
 /// Widest label before it takes a line of its own, as a share of the terminal.
-const LABEL_SHARE: (usize, usize) = (1, 2);
+const LABEL_SHARE: (usize, usize) = (2, 5);
 
 /// The matrix with its headings.
 pub(super) fn render(table: &Table<'_>, view: &View) -> String {

@@ -5,42 +5,51 @@ use std::collections::BTreeMap;
 
 use scenarios::verdict::Verdict;
 
-use super::paint::wrap;
 use crate::formats::View;
 use crate::harmless::one_line;
+use crate::layout::wrap;
 use crate::record::{Disposition, RunRecord};
 use crate::table::Table;
 use crate::words;
 
-/// Why clients or cells did not run: one line for each client and reason.
+/// What did not run and why: one line for each client and verdict.
 pub(super) fn not_run(table: &Table<'_>, view: &View) -> String {
-    let mut reasons: Vec<(&str, &str, &str, usize)> = Vec::new();
-    for (place, client) in table.clients.iter().enumerate() {
-        for cell in table.rows.iter().flat_map(|row| &row.groups[place]) {
-            let (Verdict::Skipped | Verdict::Unsupported) = cell.judged.verdict else {
-                continue;
-            };
-            let word = words::verdict(cell.judged.verdict);
-            let reason = cell.judged.reason.as_deref().unwrap_or("no reason given");
-            let same = |known: &&mut (&str, &str, &str, usize)| {
-                (known.0, known.1, known.2) == (client, word, reason)
-            };
-            match reasons.iter_mut().find(same) {
-                Some(known) => known.3 += 1,
-                None => reasons.push((client, word, reason, 1)),
-            }
-        }
-    }
     let mut out = String::new();
-    for (client, word, reason, count) in reasons {
-        let cells = if count == 1 { "cell" } else { "cells" };
-        let text = one_line(&format!("{client}: {count} {cells} {word}: {reason}"));
-        for (place, line) in wrap(&text, view.width.saturating_sub(2)).iter().enumerate() {
-            let indent = if place == 0 { "" } else { "  " };
-            out.push_str(&format!("{indent}{line}\n"));
+    for (place, client) in table.clients.iter().enumerate() {
+        let cells = || table.rows.iter().flat_map(|row| &row.groups[place]);
+        for verdict in [Verdict::Skipped, Verdict::Unsupported] {
+            let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+            for cell in cells().filter(|cell| cell.judged.verdict == verdict) {
+                let reason = cell.judged.reason.as_deref().unwrap_or("no reason given");
+                *reasons.entry(reason).or_default() += 1;
+            }
+            if reasons.is_empty() {
+                continue;
+            }
+            let text = format!("{client}: {}", told(verdict, &reasons));
+            let lines = wrap(&one_line(&text), view.width.saturating_sub(2));
+            out.push_str(&format!("{}\n", lines.join("\n  ")));
         }
     }
     out
+}
+
+/// `3 cells skipped: no program (2), no network (1)`.
+fn told(verdict: Verdict, reasons: &BTreeMap<&str, usize>) -> String {
+    let count: usize = reasons.values().sum();
+    let cells = if count == 1 { "cell" } else { "cells" };
+    let parts: Vec<String> = match reasons.len() {
+        1 => reasons.keys().map(|reason| (*reason).to_owned()).collect(),
+        _ => reasons
+            .iter()
+            .map(|(reason, count)| format!("{reason} ({count})"))
+            .collect(),
+    };
+    format!(
+        "{count} {cells} {}: {}",
+        words::verdict(verdict),
+        parts.join(", ")
+    )
 }
 
 /// The last lines of the report.
@@ -52,15 +61,14 @@ pub(super) fn render(record: &RunRecord, view: &View) -> String {
         if count == 0 {
             continue;
         }
-        let verdicts = match disposition {
-            Disposition::Expected => format!(" ({})", verdicts(record)),
-            _ => String::new(),
-        };
         let word = match (disposition, count) {
             (Disposition::Regression, 2..) => "regressions",
             _ => disposition.word(),
         };
-        parts.push(format!("{count} {word}{verdicts}"));
+        parts.push(format!(
+            "{count} {word} ({})",
+            verdicts(record, disposition)
+        ));
     }
     if !record.missing.is_empty() {
         parts.push(format!("{} missing", record.missing.len()));
@@ -97,22 +105,22 @@ pub(super) fn render(record: &RunRecord, view: &View) -> String {
     out
 }
 
-/// Verdicts of the cells that are as expected.
-fn verdicts(record: &RunRecord) -> String {
+/// Verdicts of the cells with this disposition.
+fn verdicts(record: &RunRecord, disposition: Disposition) -> String {
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
     for cell in &record.cells {
-        if cell.disposition == Disposition::Expected {
+        if cell.disposition == disposition {
             *counts.entry(cell.judged.verdict).or_default() += 1;
         }
     }
-    let known = |verdict: Verdict| match verdict {
-        Verdict::Fail => "known to fail".to_owned(),
-        Verdict::Inconclusive => "known to be inconclusive".to_owned(),
-        other => words::verdict(other).to_owned(),
+    let told = |verdict: Verdict| match (disposition, verdict) {
+        (Disposition::Expected, Verdict::Fail) => "known to fail",
+        (Disposition::Expected, Verdict::Inconclusive) => "known to be inconclusive",
+        (_, verdict) => words::verdict(verdict),
     };
     let parts: Vec<_> = counts
         .iter()
-        .map(|(verdict, count)| format!("{count} {}", known(*verdict)))
+        .map(|(verdict, count)| format!("{count} {}", told(*verdict)))
         .collect();
     parts.join(", ")
 }
