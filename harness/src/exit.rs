@@ -62,10 +62,7 @@ impl Exit {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::AsExpected => "all as expected",
-            Self::Failed => {
-                "an assertion failed against expectation (regression, changed, flaky; selftest: \
-                 something did not hold)"
-            }
+            Self::Failed => "an assertion failed against expectation (regression, changed, flaky)",
             Self::Usage => "the command line is wrong",
             Self::Invalid => "a scenario, a manifest or a baseline is invalid",
             Self::Inconclusive => {
@@ -144,6 +141,7 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples;
 
     #[test]
     fn the_worse_of_two_codes_wins_in_the_documented_order() {
@@ -160,6 +158,65 @@ mod tests {
     #[test]
     fn nothing_at_all_is_as_expected_only_for_a_list_of_codes() {
         assert_eq!(Exit::winner([]), Exit::AsExpected);
+    }
+
+    #[test]
+    fn a_record_ends_with_what_weighs_most_in_it() {
+        use Disposition::{Changed, Expected, Fixed, Flaky, Regression};
+        use Verdict::{Error, Fail, Inconclusive, Pass, Skipped, Unsupported};
+        let of = |cells: &[(Verdict, Disposition)]| {
+            let cells = cells.iter().map(|(verdict, disposition)| Cell {
+                disposition: *disposition,
+                ..samples::cell("a/b", "curl", samples::verdict(*verdict, &[]))
+            });
+            Exit::of_record(&samples::record(cells.collect()))
+        };
+        let known = [(Pass, Expected), (Fail, Expected), (Inconclusive, Expected)];
+        assert_eq!(of(&known), Exit::AsExpected);
+        for (verdict, disposition, right) in [
+            (Fail, Regression, Exit::Failed),
+            (Fail, Changed, Exit::Failed),
+            (Unsupported, Changed, Exit::Failed),
+            (Pass, Flaky, Exit::Failed),
+            (Error, Regression, Exit::CellError),
+            (Error, Flaky, Exit::CellError),
+            (Inconclusive, Regression, Exit::Inconclusive),
+            (Inconclusive, Changed, Exit::Inconclusive),
+            (Pass, Fixed, Exit::Better),
+        ] {
+            let mut cells = known.to_vec();
+            cells.push((verdict, disposition));
+            assert_eq!(of(&cells), right, "{verdict:?} {disposition:?}");
+        }
+        assert_eq!(
+            of(&[(Skipped, Expected), (Unsupported, Expected)]),
+            Exit::Inconclusive
+        );
+        assert_eq!(of(&[]), Exit::Inconclusive);
+        assert_eq!(
+            of(&[(Pass, Fixed), (Fail, Regression), (Error, Regression)]),
+            Exit::Failed
+        );
+    }
+
+    #[test]
+    fn missing_cells_and_stale_entries_count_too() {
+        use reports::record::{MissingCell, StaleEntry};
+        let pass = samples::cell("a/b", "curl", samples::verdict(Verdict::Pass, &[]));
+        let mut record = samples::record(vec![pass]);
+        record.stale.push(StaleEntry {
+            client: "curl".to_owned(),
+            case: "a/c".to_owned(),
+            place: "baseline/curl.yaml:3".to_owned(),
+        });
+        assert_eq!(Exit::of_record(&record), Exit::Better);
+        record.missing.push(MissingCell {
+            id: "a-c".to_owned(),
+            case: "a/c".to_owned(),
+            client: "curl".to_owned(),
+            repeat: 1,
+        });
+        assert_eq!(Exit::of_record(&record), Exit::Incomplete);
     }
 
     #[test]

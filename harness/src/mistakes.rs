@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use scenarios::document::decode::counted;
 use scenarios::document::{self, Diagnostic, Source, Unreadable};
 
 use crate::exit::Exit;
@@ -90,17 +91,13 @@ impl Mistakes {
         if self.is_empty() {
             return Ok(());
         }
-        let plural = |count: usize, noun: &str| match count {
-            1 => format!("1 {noun}"),
-            n => format!("{n} {noun}s"),
-        };
         Err(Failure {
             exit: Exit::Invalid,
             message: format!(
                 "{}{} in {}",
                 self.text,
-                plural(self.count, "mistake"),
-                plural(self.files, "file")
+                counted(self.count, "mistake"),
+                counted(self.files, "file")
             ),
         })
     }

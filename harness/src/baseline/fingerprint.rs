@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use reports::words::word;
 use scenarios::verdict::{
     Axis, CallVerdict, CellVerdict, EndedBy, Finding, Level, Outcome, Verdict,
 };
@@ -60,14 +61,14 @@ fn counts(counts: &BTreeMap<String, u64>) -> String {
 }
 
 fn outcome(judged: &CellVerdict) -> String {
-    let word = |outcome: Outcome| {
-        let value = serde_json::to_value(outcome).unwrap_or_default();
-        value.as_str().unwrap_or_default().to_owned()
-    };
     if judged.outcome != Outcome::Mixed {
-        return word(judged.outcome);
+        return word(&judged.outcome);
     }
-    let calls: Vec<String> = judged.calls.iter().map(|call| word(call.outcome)).collect();
+    let calls: Vec<String> = judged
+        .calls
+        .iter()
+        .map(|call| word(&call.outcome))
+        .collect();
     format!("mixed ({})", calls.join(" "))
 }
 

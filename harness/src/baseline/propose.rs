@@ -66,7 +66,7 @@ fn write(client: &str, entries: &BTreeMap<String, BaselineEntry>) -> String {
     text.push_str("cells:\n");
     for (case, entry) in entries {
         text.push_str(&format!("  - case: {}\n", quoted(case)));
-        let expect = reports::detail::verdict_word(entry.expect);
+        let expect = reports::words::verdict(entry.expect);
         text.push_str(&format!("    expect: {expect}\n"));
         if !entry.fingerprint.is_empty() {
             text.push_str(&format!(
