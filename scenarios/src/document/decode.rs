@@ -54,6 +54,9 @@ impl Keys {
             not_yet(&key.span, &text, out);
             return;
         }
+        if out.is_full() {
+            return;
+        }
         let elsewhere = self.elsewhere.iter().find(|(word, _)| *word == key.text);
         let names = self.known.iter().map(|(known, _)| *known);
         let help = match (elsewhere, nearest(&key.text, names.clone())) {
