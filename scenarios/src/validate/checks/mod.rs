@@ -5,7 +5,9 @@
 //! Only what is certain is refused; where a redirect or exact bytes may lead
 //! anywhere, nothing is said.
 
+mod bounds;
 mod claims;
+mod findings;
 mod reach;
 mod times;
 
