@@ -1,7 +1,5 @@
 //! Cases, manifests and evidence for the tests of this crate.
 
-#![expect(dead_code, reason = "the tests that use the rest follow")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
