@@ -1,5 +1,7 @@
 //! Faults as wire programs: which bytes, in which order, with which end.
 
+#![expect(clippy::expect_used, reason = "helpers of tests may fail the test")]
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -488,7 +490,7 @@ proptest! {
     fn an_answer_is_whole_only_when_it_is_honest(respond in answer()) {
         let honest = respond.says_length.is_none();
         let program = of(respond.clone());
-        let answer = program.answer.clone().expect("an answer");
+        let answer = program.answer.expect("an answer");
         prop_assert_eq!(answer.whole, honest);
         prop_assert_eq!(answer.status, Some(respond.status));
     }

@@ -1,5 +1,7 @@
 //! Our reading of YAML against two other readers, and against any text at all.
 
+#![expect(clippy::expect_used, reason = "helpers of tests may fail the test")]
+
 use std::path::Path;
 
 use proptest::prelude::*;

@@ -43,7 +43,7 @@ impl Diagnostics {
         let again = |one: &Diagnostic| {
             (one.id, &one.span, &one.title) == (id, &diagnostic.span, &diagnostic.title)
         };
-        if self.found.len() >= KEPT || self.found.iter().any(again) {
+        if self.is_full() || self.found.iter().any(again) {
             self.spare = diagnostic;
             return &mut self.spare;
         }
@@ -55,6 +55,11 @@ impl Diagnostics {
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
+    }
+
+    /// Whether nothing more is kept; looking for good advice is then in vain.
+    pub fn is_full(&self) -> bool {
+        self.found.len() >= KEPT
     }
 
     /// How often something was reported so far, repeats included; to see later

@@ -101,6 +101,7 @@ ids! {
     NOT_COMPUTABLE = "not-computable", "`by-policy` where no client's policy can be computed.";
     NO_BUSINESS_KEY = "no-business-key", "A count by business key of an effect that has none.";
     CONTRADICTION = "contradiction", "An expectation that the script can not fulfil.";
+    INEXACT = "inexact", "An exact count where chance decides what has arrived.";
     NOTHING_TO_COMPARE = "nothing-to-compare", "A field that is compared where only one request can come.";
     IMPOSSIBLE_FINDING = "impossible-finding", "A finding that no expectation of the scenario can give.";
     // Manifests.

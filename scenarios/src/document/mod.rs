@@ -4,6 +4,7 @@
 pub mod decode;
 pub mod diagnostic;
 pub mod ids;
+mod keys;
 mod render;
 mod scalar;
 mod source;

@@ -7,6 +7,8 @@
 //! empty values, words and numbers that readers disagree about) is reported
 //! here, so that the rest of the crate never meets it.
 
+use std::collections::BTreeMap;
+
 use serde_saphyr::granit_parser::{
     ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span as ParserSpan, StructureStyle,
 };
@@ -93,6 +95,8 @@ enum Collection {
     List(Vec<Node>),
     Map {
         entries: Vec<(Key, Node)>,
+        /// Where each key stands.
+        keys: BTreeMap<String, Span>,
         /// The key that waits for its value; none: a key comes next.
         key: Option<WaitingKey>,
     },
@@ -142,8 +146,12 @@ impl Builder<'_> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.properties(anchor, tag.is_some(), at, &span);
-                let entries = Vec::new();
-                self.begin(span, style, Collection::Map { entries, key: None })?;
+                let map = Collection::Map {
+                    entries: Vec::new(),
+                    keys: BTreeMap::new(),
+                    key: None,
+                };
+                self.begin(span, style, map)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span.end),
             _ => {}
@@ -326,13 +334,18 @@ impl Builder<'_> {
 
     fn key(&mut self, text: String, style: ScalarStyle, span: Span) {
         let waiting = self.checked_key(&text, style, &span);
-        if let Some(Open {
-            what: Collection::Map { key, .. },
-            ..
-        }) = self.open.last_mut()
-        {
-            *key = Some(waiting.map_or(WaitingKey::Bad, |()| WaitingKey::Good(Key { text, span })));
-        }
+        let Some(Collection::Map { keys, key, .. }) =
+            self.open.last_mut().map(|open| &mut open.what)
+        else {
+            return;
+        };
+        *key = Some(match waiting {
+            None => WaitingKey::Bad,
+            Some(()) => {
+                keys.insert(text.clone(), span.clone());
+                WaitingKey::Good(Key { text, span })
+            }
+        });
     }
 
     /// Reports what is wrong with a key; none then.
@@ -371,11 +384,10 @@ impl Builder<'_> {
     }
 
     fn same_key(&self, text: &str) -> Option<Span> {
-        let Collection::Map { entries, .. } = &self.open.last()?.what else {
-            return None;
-        };
-        let (key, _) = entries.iter().find(|(key, _)| key.text == text)?;
-        Some(key.span.clone())
+        match &self.open.last()?.what {
+            Collection::Map { keys, .. } => keys.get(text).cloned(),
+            Collection::List(_) => None,
+        }
     }
 
     /// Puts a finished value where it belongs.
@@ -383,7 +395,7 @@ impl Builder<'_> {
         match self.open.last_mut().map(|open| &mut open.what) {
             None => self.root = Some(node),
             Some(Collection::List(items)) => items.push(node),
-            Some(Collection::Map { entries, key }) => match key.take() {
+            Some(Collection::Map { entries, key, .. }) => match key.take() {
                 Some(WaitingKey::Good(name)) => entries.push((name, node)),
                 Some(WaitingKey::Bad) => {}
                 // It stood in the place of a key and was reported.

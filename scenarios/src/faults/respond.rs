@@ -1,5 +1,6 @@
 //! `respond`: an answer, with any of the faults an answer can have.
 
+mod check;
 mod decode;
 
 use std::time::Duration;

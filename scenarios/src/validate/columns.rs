@@ -12,7 +12,7 @@ use super::names::{Part, is_name, parts};
 const MOST_CASES: usize = 256;
 /// Most bytes that are decoded over all cases, so that a large file with many
 /// cases cannot take minutes.
-const MOST_BYTES: usize = 32 << 20;
+const MOST_BYTES: usize = 8 << 20;
 
 /// One case: a value for each column, in the order of the file.
 #[derive(Clone, Debug, Default)]

@@ -14,6 +14,7 @@ mod names;
 mod points;
 mod reading;
 mod servers;
+mod step_checks;
 mod steps;
 mod tags;
 mod when;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use scripted_servers::script::{ConnectionAct, Listen, Times, When};
-use scripted_servers::wire::{End, RequestPoint};
+use scripted_servers::script::{ConnectionAct, Listen, When};
+use scripted_servers::wire::{Position, RequestPoint};
 
 use crate::assertions::Assertion;
 use crate::assertions::header::Field;
@@ -12,13 +12,14 @@ use crate::document::{Node, Value, ids};
 use crate::expected::Expected;
 use crate::faults::Fault;
 use crate::matcher::Matcher;
-use crate::plan::{Expectation, QueuePlan, Request, ServerPlan, StepPlan};
+use crate::plan::{Expectation, Request, ServerPlan, StepPlan};
 use crate::target;
 use crate::template::Bindings;
-use crate::verdict::{FindingName, Level, Outcome};
+use crate::verdict::{Level, Outcome};
 
+use super::bounds::{applied, delivered, out_of_bounds};
 use super::times::own_time;
-use super::{View, entries};
+use super::{View, entries, findings};
 use crate::validate::reading::Reading;
 
 /// Checks all expectations against the script.
@@ -43,8 +44,9 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
                 .help("write `is: present`, or let the client send more than once");
         }
         above_cap(view, expectation, node, reading);
+        inexact(view, expectation, node, reading);
     }
-    impossible_finding(view, reading);
+    findings::check(view, reading);
     alike_calls(view, reading);
     lonely_honest(view, reading);
 }
@@ -103,114 +105,6 @@ fn contradiction(view: &View<'_>, expectation: &Expectation) -> Option<(&'static
     }
 }
 
-/// The least and the most that can be counted; none: no bound is certain.
-type Bounds = (u64, Option<u64>);
-
-fn out_of_bounds(
-    expected: &Expected<u64>,
-    (least, most): Bounds,
-) -> Option<(&'static str, String)> {
-    let Expected::Fits(matcher) = expected else {
-        return None;
-    };
-    let possible = |value: u64| least <= value && most.is_none_or(|most| value <= most);
-    let fits = match matcher {
-        Matcher::OneOf(values) => values.iter().copied().any(possible),
-        Matcher::Range { at_least, at_most } => {
-            at_most.is_none_or(|high| high >= least)
-                && at_least.is_none_or(|low| most.is_none_or(|most| low <= most))
-        }
-    };
-    if fits {
-        return None;
-    }
-    let why = match most {
-        Some(most) if most == least => format!("it is always {least}"),
-        Some(most) => format!("it is from {least} to {most}"),
-        None => format!("it is {least} at least"),
-    };
-    Some(("the script does not allow this count", why))
-}
-
-/// Requests that a server certainly gets, and the most that it may get.
-fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
-    if server.listen == Listen::Refuse {
-        return (0, Some(0));
-    }
-    let literal = view.plan.calls.iter().filter(|call| match &call.request {
-        Request::Literal { url, .. } => {
-            let to = target::leads_to(&view.plan.servers, url, None);
-            to.is_some_and(|to| to.server == server.name)
-        }
-        Request::Operation { .. } => false,
-    });
-    let direct = u64::try_from(literal.count()).unwrap_or(u64::MAX);
-    let operations = view
-        .plan
-        .calls
-        .iter()
-        .any(|call| matches!(call.request, Request::Operation { .. }));
-    let most = match view.plan.limits.attempts {
-        Some(attempts) if !operations && !view.may_redirect() && !view.has_stale_connections() => {
-            Some(direct.saturating_mul(u64::from(attempts)))
-        }
-        _ => None,
-    };
-    let served = server
-        .connections
-        .iter()
-        .all(|act| *act == ConnectionAct::Serve);
-    let steps = || server.queues.iter().flat_map(|queue| &queue.steps);
-    let read_whole = steps().all(|step| step.fault.request_point() == RequestPoint::Request);
-    let least = match (served && read_whole, view.steps().any(may_hang)) {
-        (false, _) => 0,
-        // After a call that never ends the next is never made.
-        (true, true) => direct.min(1),
-        (true, false) => direct,
-    };
-    let enough = view.plan.enough.values().copied().min();
-    (least.min(enough.unwrap_or(u64::MAX)), most)
-}
-
-fn may_hang(step: &StepPlan) -> bool {
-    match &step.fault {
-        Fault::Respond(respond) => {
-            respond.is_endless() || matches!(respond.cut, Some((_, End::Hang)))
-        }
-        Fault::Cut(cut) => cut.with == End::Hang,
-        Fault::Raw(_) => true,
-    }
-}
-
-/// The most that an effect can be counted.
-fn applied(view: &View<'_>, effect: &str) -> Bounds {
-    let queues = view.plan.servers.iter().flat_map(|server| &server.queues);
-    let most = queues
-        .map(|queue| applied_in(queue, effect))
-        .sum::<Option<u64>>();
-    (0, most)
-}
-
-fn applied_in(queue: &QueuePlan, effect: &str) -> Option<u64> {
-    let applies = |step: &&StepPlan| {
-        let applied = step.applies.as_ref();
-        applied.is_some_and(|applied| applied.name == effect)
-    };
-    let turns = queue
-        .steps
-        .iter()
-        .filter(applies)
-        .map(|step| match step.times {
-            Times::Count(count) => Some(u64::from(count)),
-            Times::Always => None,
-        });
-    let sum = turns.sum::<Option<u64>>()?;
-    // The last fitting step repeats: only the last one where it fits all.
-    let last = queue.steps.last()?;
-    let only_last = last.when == When::default() && !applies(&last);
-    (sum == 0 || only_last).then_some(sum)
-}
-
 fn can_succeed(step: &StepPlan) -> bool {
     match &step.fault {
         Fault::Respond(respond) => {
@@ -260,6 +154,78 @@ fn nothing_to_compare(view: &View<'_>, expectation: &Expectation) -> Option<&'st
     }
 }
 
+/// Bytes that a client's kernel and ours can hold between them.
+const IN_FLIGHT: u64 = 1 << 20;
+/// Requests up to this size arrive whole, however far they are read.
+const SMALL: u64 = 16 << 10;
+
+/// Whether a large request may or may not have arrived when it is cut, so that
+/// an exact count would be one of chance.
+fn inexact(view: &View<'_>, expectation: &Expectation, node: &Node, reading: &mut Reading<'_>) {
+    let Assertion::Delivered(counts) = &expectation.assertion else {
+        return;
+    };
+    for count in counts {
+        let exact = match &count.expected {
+            Expected::Fits(Matcher::OneOf(values)) => values.len() == 1,
+            _ => false,
+        };
+        let servers = &view.plan.servers;
+        let server = servers.iter().find(|one| one.name == count.counter.server);
+        if exact && server.is_some_and(|server| is_chance(view, server)) {
+            reading
+                .out
+                .report(
+                    ids::INEXACT,
+                    &node.span,
+                    "this count would be one of chance",
+                )
+                .label("how much of a large request has arrived at the cut is not certain")
+                .help(
+                    "write a range; or cut after `request`, with 1MiB still to come, \
+                     or a request of at most 16KiB",
+                );
+        }
+    }
+}
+
+fn is_chance(view: &View<'_>, server: &ServerPlan) -> bool {
+    let bodies = view
+        .plan
+        .calls
+        .iter()
+        .filter_map(|call| match &call.request {
+            Request::Literal { body, .. } => body.as_ref()?.length(),
+            Request::Operation { size, .. } => *size,
+        });
+    let large: Vec<u64> = bodies.filter(|length| *length > SMALL).collect();
+    let at_accept = server
+        .connections
+        .iter()
+        .any(|act| matches!(act, ConnectionAct::Reset | ConnectionAct::Close));
+    let steps = server.queues.iter().flat_map(|queue| &queue.steps);
+    let read: Vec<RequestPoint> = steps.map(|step| step.fault.request_point()).collect();
+    large.iter().any(|length| {
+        at_accept
+            || read
+                .iter()
+                .any(|point| still_to_come(*point, *length) < IN_FLIGHT)
+    })
+}
+
+/// How much of a body of this length is left at a point; a whole request leaves
+/// nothing to chance.
+fn still_to_come(point: RequestPoint, length: u64) -> u64 {
+    match point {
+        RequestPoint::Request => u64::MAX,
+        RequestPoint::Head(_) => length,
+        RequestPoint::Body(Position::Bytes(bytes)) => length.saturating_sub(bytes),
+        RequestPoint::Body(Position::Half) => length - length / 2,
+        RequestPoint::Body(Position::Last) => 1,
+        RequestPoint::Body(Position::All) => 0,
+    }
+}
+
 fn above_cap(view: &View<'_>, expectation: &Expectation, node: &Node, reading: &mut Reading<'_>) {
     let (Assertion::Delivered(counts)
     | Assertion::Started(counts)
@@ -279,84 +245,6 @@ fn above_cap(view: &View<'_>, expectation: &Expectation, node: &Node, reading: &
             .report(ids::ABOVE_CAP, &node.span, "this count is above `cap`")
             .label(format!("the client is stopped after {cap}"))
             .help("raise `cap` or lower the count");
-    }
-}
-
-/// Whether any expectation can give the finding that `proves` names.
-fn impossible_finding(view: &View<'_>, reading: &mut Reading<'_>) {
-    let Some(proves) = &view.plan.proves else {
-        return;
-    };
-    let levels = view
-        .plan
-        .expect
-        .iter()
-        .filter(|one| one.level != Level::Info);
-    let possible: BTreeSet<_> = levels
-        .flat_map(|one| findings(&one.assertion))
-        .chain(WITHOUT_ASSERTION)
-        .copied()
-        .collect();
-    if possible.contains(&proves.finding) {
-        return;
-    }
-    let node = view.document.get("proves");
-    let finding = node.and_then(|node| entries(node).iter().find(|(key, _)| key.text == "finding"));
-    if let Some((_, node)) = finding {
-        let words: Vec<_> = possible.iter().map(|name| name.word()).collect();
-        let words = crate::document::decode::listed(words.iter().map(String::as_str));
-        reading
-            .out
-            .report(
-                ids::IMPOSSIBLE_FINDING,
-                &node.span,
-                "no expectation here gives this finding",
-            )
-            .label("it would never be seen")
-            .help(format!(
-                "add an expectation that gives it, or name one of {words}"
-            ));
-    }
-}
-
-/// Findings that need no expectation.
-const WITHOUT_ASSERTION: &[FindingName] = &[
-    FindingName::UnexpectedRequest,
-    FindingName::DeliveredAfterClaim,
-    FindingName::OverBudget,
-    FindingName::Hung,
-    FindingName::Crashed,
-];
-
-/// The findings that an assertion can give.
-fn findings(assertion: &Assertion) -> &'static [FindingName] {
-    use FindingName as F;
-    match assertion {
-        Assertion::Delivered(_) => &[F::DuplicateDelivery, F::OverBudget, F::GaveUpEarly],
-        Assertion::Started(_) | Assertion::Connections(_) => &[F::OverBudget, F::GaveUpEarly],
-        Assertion::Applied(_) | Assertion::PerKey(_) => &[F::DuplicateEffect, F::LostResult],
-        Assertion::Outcome(_) => &[
-            F::FalseSuccess,
-            F::FalseFailure,
-            F::Masquerade,
-            F::Hung,
-            F::Crashed,
-            F::WrongOutcome,
-        ],
-        Assertion::Honest => &[
-            F::Masquerade,
-            F::FalseSuccess,
-            F::FabricatedAnswer,
-            F::FalseFailure,
-            F::DuplicateEffect,
-        ],
-        Assertion::Error(_) => &[F::Masquerade, F::FalseSuccess, F::CauseLost],
-        Assertion::Status(_) => &[F::FalseSuccess, F::FabricatedAnswer, F::WrongOutcome],
-        Assertion::Body(_) => &[F::FalseSuccess, F::LostResult],
-        Assertion::Elapsed(_) => &[F::Hung, F::GaveUpEarly],
-        Assertion::Gap(_) => &[F::EarlyRetry, F::LateRetry],
-        Assertion::Header(_) => &[F::KeyChanged, F::SecretLeaked, F::WrongRequest],
-        Assertion::Order(_) => &[F::WrongOrder],
     }
 }
 

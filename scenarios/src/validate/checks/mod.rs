@@ -5,7 +5,9 @@
 //! Only what is certain is refused; where a redirect or exact bytes may lead
 //! anywhere, nothing is said.
 
+mod bounds;
 mod claims;
+mod findings;
 mod reach;
 mod times;
 
@@ -32,9 +34,23 @@ struct View<'a> {
     servers: &'a [(Key, Node)],
 }
 
+struct QueueView<'a> {
+    plan: &'a QueuePlan,
+    key: &'a Key,
+    node: &'a Node,
+}
+
+impl<'a> QueueView<'a> {
+    fn steps(&self) -> impl Iterator<Item = (&'a StepPlan, &'a Node)> {
+        let nodes = match &self.node.value {
+            Value::List(items) => items.as_slice(),
+            _ => &[],
+        };
+        self.plan.steps.iter().zip(nodes)
+    }
+}
+
 struct StepView<'a> {
-    server: &'a ServerPlan,
-    queue: &'a QueuePlan,
     plan: &'a StepPlan,
     node: &'a Node,
 }
@@ -56,39 +72,31 @@ impl<'a> View<'a> {
             .find(|key| key.text == name)
     }
 
-    fn queue_node(&self, server: &ServerPlan, queue: &QueuePlan) -> Option<(&'a Key, &'a Node)> {
-        let (_, node) = self
-            .servers
+    /// The queues of a server beside their nodes, which stand in the same order.
+    fn queues(&self, server: &'a ServerPlan) -> impl Iterator<Item = QueueView<'a>> {
+        let mut servers = self.servers.iter();
+        let node = servers.find(|(key, _)| key.text == server.name);
+        let lane = node.and_then(|(_, node)| {
+            let mut lanes = entries(node).iter();
+            lanes.find(|(key, _)| matches!(key.text.as_str(), "script" | "routes"))
+        });
+        let nodes = match lane {
+            None => &[],
+            Some(script) if script.0.text == "script" => std::slice::from_ref(script),
+            Some((_, routes)) => entries(routes),
+        };
+        server
+            .queues
             .iter()
-            .find(|(key, _)| key.text == server.name)?;
-        let (key, lane) = entries(node)
-            .iter()
-            .find(|(key, _)| matches!(key.text.as_str(), "script" | "routes"))?;
-        if key.text == "script" {
-            return Some((key, lane));
-        }
-        let found = entries(lane)
-            .iter()
-            .find(|(key, _)| key.text == queue.pattern)?;
-        Some((&found.0, &found.1))
+            .zip(nodes)
+            .map(|(plan, (key, node))| QueueView { plan, key, node })
     }
 
     fn each_step(&self, mut look: impl FnMut(StepView<'a>)) {
         for server in &self.plan.servers {
-            for queue in &server.queues {
-                let Some((_, node)) = self.queue_node(server, queue) else {
-                    continue;
-                };
-                let Value::List(items) = &node.value else {
-                    continue;
-                };
-                for (plan, node) in queue.steps.iter().zip(items) {
-                    look(StepView {
-                        server,
-                        queue,
-                        plan,
-                        node,
-                    });
+            for queue in self.queues(server) {
+                for (plan, node) in queue.steps() {
+                    look(StepView { plan, node });
                 }
             }
         }

@@ -1,5 +1,8 @@
 //! Whether requests can come where the scenario waits for them.
 
+use std::collections::BTreeSet;
+
+use scripted_servers::script::Route;
 use scripted_servers::wire::{Position, RequestPoint};
 
 use crate::counter;
@@ -7,15 +10,14 @@ use crate::document::ids;
 use crate::plan::Request;
 use crate::target;
 
-use super::{StepView, View};
+use super::{QueueView, StepView, View};
 use crate::validate::reading::Reading;
 
 /// Checks servers, routes and steps.
 pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
     unmentioned_servers(view, reading);
     view.each_step(|step| request_points(view, &step, reading));
-    view.each_step(|step| methods(view, &step, reading));
-    unreachable_routes(view, reading);
+    requests(view, reading);
 }
 
 fn unmentioned_servers(view: &View<'_>, reading: &mut Reading<'_>) {
@@ -85,33 +87,9 @@ fn request_points(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_
         .help(help);
 }
 
-/// Whether any request can have the method that a step or its route asks for.
-fn methods(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_>) {
-    let route = &step.queue.route;
-    let Some(wanted) = step.plan.when.method.as_ref().or(route.method.as_ref()) else {
-        return;
-    };
-    let plan = view.plan;
-    let Some(reached) = target::reached(&plan.servers, &plan.calls, &step.server.name) else {
-        return;
-    };
-    // After a redirect the client may choose the method.
-    let fits = |method: &Option<String>| method.as_ref().is_none_or(|method| method == wanted);
-    if !view.has_raw() && !reached.iter().any(|(method, _)| fits(method)) {
-        reading
-            .in_every_case
-            .report(
-                ids::CANNOT_FIT,
-                &step.node.span,
-                "no request can fit this step",
-            )
-            .label(format!("no request here has the method {wanted}"))
-            .help("write a method of a call, or leave it out");
-    }
-}
-
-/// Whether a route can be reached by a call or by a Location that is written.
-fn unreachable_routes(view: &View<'_>, reading: &mut Reading<'_>) {
+/// Whether routes and methods can be reached by a call or by a Location that is
+/// written.
+fn requests(view: &View<'_>, reading: &mut Reading<'_>) {
     let plan = view.plan;
     // Exact bytes may redirect to anywhere.
     if view.has_raw() {
@@ -121,28 +99,57 @@ fn unreachable_routes(view: &View<'_>, reading: &mut Reading<'_>) {
         let Some(reached) = target::reached(&plan.servers, &plan.calls, &server.name) else {
             continue;
         };
-        for queue in &server.queues {
-            let Some((key, _)) = view.queue_node(server, queue) else {
-                continue;
-            };
-            let route = scripted_servers::script::Route {
-                method: None,
-                path: queue.route.path.clone(),
-            };
-            if !reached
-                .iter()
-                .any(|(_, path)| counter::fits(&route, "", path))
-            {
-                reading
-                    .in_every_case
-                    .report(
-                        ids::UNREACHABLE,
-                        &key.span,
-                        format!("`{}` is never reached", key.text),
-                    )
-                    .label("no call and no Location leads here")
-                    .help("write the path of a call or of a Location here, or remove it");
+        // After a redirect the client may choose the method: none fits all.
+        let methods: BTreeSet<Option<&str>> = reached
+            .iter()
+            .map(|(method, _)| method.as_deref())
+            .collect();
+        for queue in view.queues(server) {
+            route(&queue, &reached, reading);
+            if !methods.contains(&None) {
+                methods_fit(&queue, &methods, reading);
             }
         }
+    }
+}
+
+fn route(
+    queue: &QueueView<'_>,
+    reached: &BTreeSet<(Option<String>, String)>,
+    reading: &mut Reading<'_>,
+) {
+    let route = Route {
+        method: None,
+        path: queue.plan.route.path.clone(),
+    };
+    let mut paths = reached.iter().map(|(_, path)| path);
+    if paths.any(|path| counter::fits(&route, "", path)) {
+        return;
+    }
+    reading
+        .in_every_case
+        .report(
+            ids::UNREACHABLE,
+            &queue.key.span,
+            format!("`{}` is never reached", queue.key.text),
+        )
+        .label("no call and no Location leads here")
+        .help("write the path of a call or of a Location here, or remove it");
+}
+
+fn methods_fit(queue: &QueueView<'_>, methods: &BTreeSet<Option<&str>>, reading: &mut Reading<'_>) {
+    let of_route = queue.plan.route.method.as_ref();
+    for (step, node) in queue.steps() {
+        let Some(wanted) = step.when.method.as_ref().or(of_route) else {
+            continue;
+        };
+        if methods.contains(&Some(wanted.as_str())) {
+            continue;
+        }
+        reading
+            .in_every_case
+            .report(ids::CANNOT_FIT, &node.span, "no request can fit this step")
+            .label(format!("no request here has the method {wanted}"))
+            .help("write a method of a call, or leave it out");
     }
 }
