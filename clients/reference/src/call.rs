@@ -1,6 +1,7 @@
 //! One call: attempts, and within an attempt the hops of its redirects.
 
 use std::io;
+use std::time::Duration;
 
 use client_kit::messages::{Messages, State};
 use client_kit::protocol::{Call, Limits};
@@ -67,7 +68,7 @@ impl Client {
             done = done.saturating_add(1);
             let ended = self.attempt(bare.as_ref().unwrap_or(request), &patience, &mut history);
             let again = retry::decide(&request.method, &ended, done, &self.defects)
-                .filter(|wait| done < self.policy.attempts && patience.allows(*wait));
+                .filter(|wait| done < self.policy.attempts && self.has_time_for(*wait, &patience));
             let Some(wait) = again else {
                 return Ok(ended);
             };
@@ -80,6 +81,10 @@ impl Client {
             reporter.messages.progress(reporter.call, State::Retrying)?;
             clock::sleep(wait);
         }
+    }
+
+    fn has_time_for(&self, wait: Duration, patience: &Patience) -> bool {
+        patience.allows(wait) || self.defects.has(Defect::WaitsHoweverLong)
     }
 
     /// Sends the request and follows redirects.

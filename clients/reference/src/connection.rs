@@ -163,7 +163,7 @@ impl Connection {
         patience: &Patience,
         enough: Option<Instant>,
     ) -> Result<bool, Stop> {
-        let idle = patience.idle.map(|idle| clock::now() + idle);
+        let idle = patience.idle_ends();
         loop {
             let now = clock::now();
             for (limit, stop) in [

@@ -21,6 +21,7 @@ pub enum Defect {
     DropsCause,
     GivesUpOn429,
     HidesBadGateway,
+    IdleTimerRunsThrough,
     IgnoresRetryAfter,
     IgnoresRetryAfterDate,
     KeepsPostOn303,
@@ -47,6 +48,7 @@ pub enum Defect {
     Treats408AsFinal,
     TrustsConnectErrorAfterRedirect,
     TrustsStaleConnections,
+    WaitsHoweverLong,
     ZeroMeansDefault,
 }
 
@@ -87,6 +89,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::HidesBadGateway,
         "hides-bad-gateway",
         "a 502, 503 or 504 without header fields is reported as a refused connection",
+    ),
+    (
+        Defect::IdleTimerRunsThrough,
+        "idle-timer-runs-through",
+        "the idle limit counts from the start of the call, not from the last byte",
     ),
     (
         Defect::IgnoresRetryAfter,
@@ -217,6 +224,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::TrustsStaleConnections,
         "trusts-stale-connections",
         "a kept connection is used without a look whether the server has ended it",
+    ),
+    (
+        Defect::WaitsHoweverLong,
+        "waits-however-long",
+        "a Retry-After is waited for however long it is, beyond every limit",
     ),
     (
         Defect::ZeroMeansDefault,

@@ -20,6 +20,8 @@ pub(crate) struct Policy {
     connect: Option<Duration>,
     /// Without a byte in either direction.
     idle: Option<Duration>,
+    /// Whether the idle limit counts from the start of the call.
+    idle_runs_through: bool,
     /// For a call, all attempts and waits together.
     total: Option<Duration>,
     /// How much of an answer that is no success is read.
@@ -55,6 +57,7 @@ impl Policy {
             redirects: limits.redirects.unwrap_or(5),
             connect: or(limits.connect_ms, Duration::from_secs(2)),
             idle: or(limits.idle_ms, Duration::from_secs(5)),
+            idle_runs_through: defects.has(Defect::IdleTimerRunsThrough),
             total: or(limits.total_ms, Duration::from_secs(20)),
             error_body: Some(ErrorBody {
                 bytes: 2048,
@@ -84,6 +87,7 @@ impl Policy {
         Patience {
             connect: self.connect,
             idle: self.idle,
+            idle_from: self.idle_runs_through.then(clock::now),
             deadline: self.total.map(|total| clock::now() + total),
         }
     }
@@ -96,11 +100,19 @@ pub(crate) struct Patience {
     pub(crate) connect: Option<Duration>,
     /// Without a byte in either direction.
     pub(crate) idle: Option<Duration>,
+    /// Since when that counts; none: since the last byte.
+    idle_from: Option<Instant>,
     /// When the call must be over.
     pub(crate) deadline: Option<Instant>,
 }
 
 impl Patience {
+    /// When a wait that begins now has been idle for too long.
+    pub(crate) fn idle_ends(&self) -> Option<Instant> {
+        let idle = self.idle?;
+        Some(self.idle_from.unwrap_or_else(clock::now) + idle)
+    }
+
     /// Time left for the call; none: no limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         self.deadline

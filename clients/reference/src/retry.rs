@@ -141,7 +141,7 @@ pub(crate) fn decide(
         Then::BackOff if defects.has(Defect::RetriesWithoutLimit) => Some(backoff(1, random())),
         Then::BackOff => Some(backoff(done, random())),
         Then::AsAsked => asked
-            .filter(|wait| *wait <= LONGEST_RETRY_AFTER)
+            .filter(|wait| *wait <= LONGEST_RETRY_AFTER || defects.has(Defect::WaitsHoweverLong))
             .map(|wait| wait + JITTER.mul_f64(random())),
     }
 }

@@ -159,6 +159,13 @@ fn reports() -> Vec<Case> {
             vec![status(503), ok()],
         )
         .tells("GET:0 GET:0 -> 200:2", "GET:0 GET:0 -> 503:0"),
+        Case::new(
+            Defect::IdleTimerRunsThrough,
+            "POST",
+            vec![Act::Drip(answer(200, "", "ok"), Duration::from_millis(10))],
+        )
+        .idle(250)
+        .tells("POST:3 -> 200:2", "POST:3 -> IDLE_TIMEOUT"),
         Case::new(Defect::NeverTimesOut, "POST", vec![silent.clone()])
             .idle(100)
             .tells("POST:3 -> IDLE_TIMEOUT", "POST:3 -> CLOSED_BEFORE_ANSWER"),
@@ -192,6 +199,13 @@ fn retries() -> Vec<Case> {
         post(Defect::RetriesPostOnTimeout, silent)
             .idle(100)
             .tells("POST:3 -> IDLE_TIMEOUT", "POST:3 POST:3 -> 200:2"),
+        Case::new(
+            Defect::WaitsHoweverLong,
+            "GET",
+            vec![Act::Send(answer(429, "Retry-After: 1\r\n", "")), ok()],
+        )
+        .total(500)
+        .tells("GET:0 -> 429:0", "GET:0 GET:0 -> TOTAL_TIMEOUT"),
         Case::new(
             Defect::RetriesWithoutLimit,
             "GET",

@@ -22,6 +22,8 @@ use rustix::net::sockopt::set_socket_linger;
 pub(crate) enum Act {
     /// Sends these bytes and serves on.
     Send(String),
+    /// Sends each of these bytes, so long apart, and serves on.
+    Drip(String, Duration),
     /// Sends these bytes, in order, and ends with FIN.
     SendClose(String),
     /// Sends these bytes, ends its direction with FIN, and keeps the socket.
@@ -111,6 +113,12 @@ fn serve(
         };
         match act {
             Act::Send(bytes) | Act::SendHold(bytes) => send(bytes)?,
+            Act::Drip(bytes, apart) => {
+                for byte in bytes.chars() {
+                    std::thread::park_timeout(*apart);
+                    send(byte.encode_utf8(&mut [0; 4]))?;
+                }
+            }
             Act::SendClose(bytes) => return send(bytes),
             Act::SendHalfClose(bytes) => {
                 send(bytes)?;
