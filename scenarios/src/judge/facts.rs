@@ -155,7 +155,9 @@ impl Exchange {
         let known = [self.started, head, delivered, self.answered];
         let malformed = self.malformed.as_ref().map(|(mark, _)| *mark);
         let known = known.into_iter().flatten().chain(malformed);
-        known.min().unwrap_or(Mark { at_us: 0, n: 0 })
+        // Of several at the same time the first in this list is the proof.
+        let first = known.min_by_key(|mark| mark.at_us);
+        first.unwrap_or(Mark { at_us: 0, n: 0 })
     }
 
     /// Whether it is a request that no route expects.
@@ -298,7 +300,7 @@ impl Facts {
     /// Gives each end of a connection to the exchange it hit: the one it names,
     /// else the last one on that connection.
     fn place_ends(&mut self, mut ends: Vec<ConnectionEnd>) {
-        ends.sort_by_key(|end| end.mark.at_us);
+        ends.sort_by_key(|end| (end.mark.at_us, end.by_client));
         for end in ends {
             let here = |one: &&mut Exchange| {
                 one.place.server == end.server && one.place.connection == end.connection
@@ -388,11 +390,13 @@ struct ConnectionEnd {
     exchange: Option<u32>,
     mark: Mark,
     how: Ending,
+    by_client: bool,
 }
 
 impl ConnectionEnd {
     fn new(event: &ServerEvent, mark: Mark, how: Ending) -> Self {
         Self {
+            by_client: matches!(event.what, What::PeerEnded { .. }),
             server: event.server.to_string(),
             connection: event.connection.unwrap_or(0),
             exchange: event.exchange,

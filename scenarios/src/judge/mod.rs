@@ -22,4 +22,6 @@ pub use attribution::CALL_HEADER;
 pub use verdict::{judge, not_run};
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
