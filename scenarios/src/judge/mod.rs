@@ -12,6 +12,7 @@ pub mod client;
 pub mod content;
 pub mod counts;
 pub mod effects;
+pub mod exchange;
 pub mod facts;
 mod fired;
 mod rules;
