@@ -101,6 +101,9 @@ ids! {
     NEVER_SUCCEEDS = "never-succeeds", "`outcome: success` where no step answers with one.";
     NOT_COMPUTABLE = "not-computable", "`by-policy` where no client's policy can be computed.";
     NO_BUSINESS_KEY = "no-business-key", "A count by business key of an effect that has none.";
+    CONTRADICTION = "contradiction", "An expectation that the script can not fulfil.";
+    NOTHING_TO_COMPARE = "nothing-to-compare", "A field that is compared where only one request can come.";
+    IMPOSSIBLE_FINDING = "impossible-finding", "A finding that no expectation of the scenario can give.";
     // Manifests.
     NO_SUCH_PLACEHOLDER = "no-such-placeholder", "A `{name}` that a command line does not know.";
     ABILITY_MISMATCH = "ability-mismatch", "A limit that a command can be told but is no ability, or the other way round.";
