@@ -1,9 +1,8 @@
 //! `outcome`: the word for what the client showed of each call.
 
 use super::{Assertion, Entry};
-use crate::document::{Node, ids};
+use crate::document::Node;
 use crate::expected::{Expected, Words, values};
-use crate::faults::Fault;
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
 use crate::matcher::Matcher;
@@ -36,34 +35,7 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     let expected = values::expected(node, "`outcome`", true, scope, &|node, out| {
         node.word("an outcome", OUTCOMES, out)
     })?;
-    let only_success = Matcher::OneOf(vec![Outcome::Success]);
-    if expected == Expected::Fits(only_success) && !can_succeed(scope) {
-        scope
-            .out
-            .report(
-                ids::NEVER_SUCCEEDS,
-                &node.span,
-                "no call can be a success here",
-            )
-            .label("no step answers with a whole 2xx")
-            .help("expect another outcome, or add a step such as `respond: { status: 200 }`");
-        return None;
-    }
     Some(Assertion::Outcome(expected))
-}
-
-/// Whether any step can answer with a whole 2xx; raw bytes may be one.
-fn can_succeed(scope: &Scope<'_>) -> bool {
-    let queues = scope.servers.iter().flat_map(|server| &server.queues);
-    queues
-        .flat_map(|queue| &queue.steps)
-        .any(|step| match &step.fault {
-            Fault::Respond(respond) => {
-                (200..300).contains(&respond.status) && respond.cut.is_none()
-            }
-            Fault::Raw(_) => true,
-            Fault::Cut(_) => false,
-        })
 }
 
 /// Each call by itself. A call that the harness stopped says nothing.

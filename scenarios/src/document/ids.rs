@@ -98,7 +98,6 @@ ids! {
     // Expectations.
     BAD_COUNTER = "bad-counter", "Not a counter such as `api` or `api POST /jobs`.";
     NO_SUCH_REQUEST = "no-such-request", "A pattern that no request of the scenario can fit.";
-    NEVER_SUCCEEDS = "never-succeeds", "`outcome: success` where no step answers with one.";
     NOT_COMPUTABLE = "not-computable", "`by-policy` where no client's policy can be computed.";
     NO_BUSINESS_KEY = "no-business-key", "A count by business key of an effect that has none.";
     CONTRADICTION = "contradiction", "An expectation that the script can not fulfil.";
