@@ -164,7 +164,7 @@ fn limit_values(limits: &Limits) -> Vec<(&'static str, Vec<(&'static str, String
 
 /// Puts values in the place of `{names}`. What a value holds is not looked at
 /// again, and braces around other words stay.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::new();
     let mut rest = template;
     while let Some(open) = rest.find('{') {

@@ -211,10 +211,8 @@ impl Lines {
                     self.skipping = true;
                 }
             }
-            if ended {
-                if !std::mem::take(&mut self.skipping) {
-                    lines.push(Line::Whole(std::mem::take(&mut self.open)));
-                }
+            if ended && !std::mem::take(&mut self.skipping) {
+                lines.push(Line::Whole(std::mem::take(&mut self.open)));
             }
         }
         lines

@@ -1,5 +1,10 @@
 //! Nothing that a program under test starts outlives it, whatever it tries.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
 mod support;
 
 use std::ffi::OsString;

@@ -28,12 +28,23 @@ fn rejected(file: &Path) -> (String, Vec<&'static str>) {
     (render(&found, &source, false), ids)
 }
 
+/// The ids of the mistakes in manifests, which have a test of their own.
+fn of_manifests() -> Vec<&'static str> {
+    let sources = files_in("tests/manifests");
+    let sources = sources.iter().filter_map(|file| Source::read(file).ok());
+    let found = sources.filter_map(|source| scenarios::manifest::decode(&source).err());
+    found.flatten().map(|one| one.id).collect()
+}
+
 fn files() -> Vec<PathBuf> {
-    let mut files: Vec<_> = std::fs::read_dir("tests/rejects")
-        .expect("the folder")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
+    files_in("tests/rejects")
+}
+
+fn files_in(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
     files.sort();
+    assert!(!files.is_empty(), "{folder} is empty");
     files
 }
 
@@ -46,6 +57,7 @@ fn every_mistake_is_explained() {
         let name = file.file_stem().expect("a name").to_string_lossy();
         insta::assert_snapshot!(name.into_owned(), message);
     }
+    seen.extend(of_manifests());
     let missing: Vec<_> = ids::ALL
         .iter()
         .map(|(id, _)| id)

@@ -26,6 +26,9 @@ use super::{GO, KILL, Status};
 /// must not fill the disk.
 const LARGEST_FILE: u64 = 1 << 30;
 
+/// Descriptors that a program usually gets.
+const USUAL_DESCRIPTORS: u64 = 1024;
+
 /// Runs the launcher. To be called before anything else is set up.
 pub fn main(program_and_args: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
     let stdin = io::stdin();
@@ -192,21 +195,25 @@ fn receive_pipes(control: BorrowedFd<'_>) -> io::Result<[Stdio; 3]> {
     }
 }
 
-/// Keeps clients from filling the disk, by a file or by a core dump. Where a
-/// limit is already lower it stays.
+/// Keeps clients from filling the disk, by a file or by a core dump, and gives
+/// them the usual number of descriptors, of which the harness takes more. Where
+/// a limit is already lower it stays.
 fn limit_files() {
-    let lower = |resource, limit: u64| {
+    let lower = |resource, limit: u64, also_maximum: bool| {
         let now = rustix::process::getrlimit(resource);
-        let keep = |value: Option<u64>| Some(value.map_or(limit, |value| value.min(limit)));
-        let limited = Rlimit {
-            current: keep(now.current),
-            maximum: keep(now.maximum),
+        let least = |value: Option<u64>| Some(value.map_or(limit, |value| value.min(limit)));
+        let maximum = if also_maximum {
+            least(now.maximum)
+        } else {
+            now.maximum
         };
+        let current = least(now.current);
         // Lowering is always allowed.
-        let _ = setrlimit(resource, limited);
+        let _ = setrlimit(resource, Rlimit { current, maximum });
     };
-    lower(Resource::Fsize, LARGEST_FILE);
-    lower(Resource::Core, 0);
+    lower(Resource::Fsize, LARGEST_FILE, true);
+    lower(Resource::Core, 0, true);
+    lower(Resource::Nofile, USUAL_DESCRIPTORS, false);
 }
 
 /// Tells the harness. When it is gone there is nobody to tell.

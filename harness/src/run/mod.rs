@@ -3,6 +3,10 @@
 
 mod interrupt;
 mod job;
+mod schedule;
+mod slots;
 
 pub use interrupt::Interrupt;
 pub use job::{CellDone, CellJob, Client, HarnessError, RunEvent, RunOptions};
+pub use schedule::run_cells;
+pub(crate) use slots::Slot;

@@ -2,23 +2,29 @@
 //! asking whether a process is there.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
+pub(crate) mod cells;
 
 use std::future::Future;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use scripted_servers::clock::{Clock, RealClock};
+use scripted_servers::clock::RealClock;
 
 /// How long anything in these tests may take, on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The binary `wirefault`.
-pub fn wirefault() -> PathBuf {
+pub(crate) fn wirefault() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_wirefault"))
 }
 
 /// Runs a future on a runtime of its own, and fails when it takes too long.
-pub fn run<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -33,7 +39,7 @@ pub fn run<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// Waits until `condition` gives a value, looking every few milliseconds.
-pub fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let clock = RealClock::start();
     loop {
         if let Some(value) = condition() {
@@ -45,7 +51,7 @@ pub fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T 
 }
 
 /// Whether this process exists and has not ended.
-pub fn is_alive(pid: i32) -> bool {
+pub(crate) fn is_alive(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
         let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
         !matches!(state, Some(b'Z' | b'X'))
@@ -53,7 +59,7 @@ pub fn is_alive(pid: i32) -> bool {
 }
 
 /// The process ids that programs have written into this file, a line each.
-pub fn pids_in(file: &std::path::Path) -> Vec<i32> {
+pub(crate) fn pids_in(file: &std::path::Path) -> Vec<i32> {
     std::fs::read_to_string(file)
         .unwrap_or_default()
         .lines()
