@@ -19,7 +19,7 @@ mod server;
 pub use server::{Plain, Seen};
 
 /// How long an adapter may be silent, its start included.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at a process that should be ending.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 

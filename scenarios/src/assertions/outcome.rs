@@ -32,10 +32,10 @@ pub const OUTCOMES: &[(&str, Outcome)] = &[
 
 /// A word, a list of words, or `by-policy`.
 pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
-    values::expected(node, "`outcome`", true, scope, &|node, out| {
+    let expected = values::expected(node, "`outcome`", true, scope, &|node, out| {
         node.word("an outcome", OUTCOMES, out)
-    })
-    .map(Assertion::Outcome)
+    })?;
+    Some(Assertion::Outcome(expected))
 }
 
 /// Each call by itself. A call that the harness stopped says nothing.

@@ -105,9 +105,10 @@ impl ClientFacts {
         self.last_us = entries.iter().map(|entry| entry.at_us).max().unwrap_or(0);
     }
 
-    /// The last report of all, once every one of these calls has reported.
+    /// The last report of all.
     pub fn last_report(&self) -> Option<Mark> {
-        self.reports.values().map(|(mark, _)| *mark).max()
+        let reports = self.reports.values().map(|(mark, _)| *mark);
+        reports.max_by_key(|mark| mark.at_us)
     }
 
     /// What ended the cell, if the record says so.

@@ -12,6 +12,7 @@ pub mod client;
 pub mod content;
 pub mod counts;
 pub mod effects;
+pub mod exchange;
 pub mod facts;
 mod fired;
 mod rules;
@@ -21,5 +22,7 @@ mod verdict;
 pub use attribution::CALL_HEADER;
 pub use verdict::{judge, not_run};
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

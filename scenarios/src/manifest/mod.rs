@@ -243,6 +243,10 @@ pub struct PolicyRule {
     pub reused: Option<bool>,
     /// Only when the answer says (or does not say) Retry-After.
     pub retry_after: Option<bool>,
+    /// Only when a redirect was followed in the attempt, or only when none was:
+    /// a refused target proves nothing about the request before it.
+    #[serde(default)]
+    pub redirected: Option<bool>,
     /// Sends of the call in all, this rule being met each time; 1: not again.
     /// A limit `attempts` of the scenario takes its place where it is above 1.
     pub attempts: u32,

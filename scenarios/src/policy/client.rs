@@ -16,6 +16,7 @@ pub(super) struct Facts<'a> {
     pub method: Option<&'a str>,
     pub reused: bool,
     pub retry_after: bool,
+    pub redirected: bool,
 }
 
 /// The time that the client's own work and a connection may add to a wait that
@@ -37,7 +38,8 @@ pub(super) fn rule<'m>(
             || came.error.is_some_and(|error| rule.error.contains(&error));
         let fits = about
             && rule.reused.is_none_or(|reused| reused == came.reused)
-            && rule.retry_after.is_none_or(|said| said == came.retry_after);
+            && rule.retry_after.is_none_or(|said| said == came.retry_after)
+            && rule.redirected.is_none_or(|one| one == came.redirected);
         if !fits {
             continue;
         }

@@ -55,6 +55,7 @@ pub(super) fn decide<'m>(
         method: came.method.as_deref(),
         reused: came.reused,
         retry_after: came.retry_after().is_some(),
+        redirected: came.redirected,
     };
     match &came.what {
         What::Answer {

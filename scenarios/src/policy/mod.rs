@@ -7,7 +7,9 @@
 mod client;
 mod decide;
 mod raw;
+mod shows;
 mod span;
+mod timeout;
 mod walk;
 mod wire;
 

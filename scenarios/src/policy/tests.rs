@@ -304,6 +304,22 @@ fn reused() -> When {
 }
 
 #[test]
+fn a_rule_can_ask_whether_a_redirect_was_followed() {
+    let to_dead = plan([
+        server("api").step(redirect(307, url("dead", "/"))),
+        server("dead").refusing(),
+    ]);
+    let trusting = on_errors(&[ErrorKind::Refused], 3);
+    let careful = PolicyRule {
+        redirected: Some(false),
+        ..trusting.clone()
+    };
+    let case = to_dead.call("POST", "api", "/x");
+    assert_eq!(exact(&predict(&case, &client([trusting])), "api"), 3);
+    assert_eq!(exact(&predict(&case, &client([careful])), "api"), 1);
+}
+
+#[test]
 fn a_rule_can_ask_for_a_kept_connection() {
     let api = server("api")
         .step(respond(200))

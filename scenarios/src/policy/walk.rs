@@ -8,7 +8,9 @@ use scripted_servers::wire::IdleEnd;
 
 use super::client;
 use super::decide::{self, Came, What};
+use super::shows;
 use super::span::{MARGIN, Span};
+use super::timeout::{self, NO_END, TOTAL_MAY_END_IT};
 use super::wire::{Arrives, Asked, Comes, Met, Period, Servers};
 use super::{CallPrediction, PredictedEnd, PredictedRequest, PredictedWait, Prediction};
 use crate::expected::Words;
@@ -20,9 +22,6 @@ use crate::target::{self, Sent, Target};
 /// What is missing where a redirect may change the method.
 pub(super) const UNKNOWN_METHOD: &str =
     "undocumented: with which method the client follows a 301 or 302 after POST";
-
-/// Why a walk ends where the time for the call may be up.
-const TOTAL_MAY_END_IT: &str = "not computable: `limits.total` may end the call at this point";
 
 /// Attempts that the walk makes at most: those at a port that refuses count
 /// towards no cap.
@@ -229,10 +228,8 @@ impl<'a> Walk<'a> {
             });
             *self.delivered.entry(name.clone()).or_default() += u64::from(sure);
         }
-        let comes = match self.timeout(&met.periods, current)? {
-            Some(kinds) => Comes::Fails(kinds),
-            None => met.comes,
-        };
+        let comes = self.pass_periods(&met.periods, current)?;
+        let comes = comes.map_or(met.comes, Comes::Fails);
         if let Comes::Answer {
             kept: Some(then), ..
         } = &comes
@@ -260,7 +257,7 @@ impl<'a> Walk<'a> {
         if !hop.reused {
             match self.servers.accept(server) {
                 ConnectionAct::Serve => {}
-                act => return Ok(Servers::unserved(act, hop.content)),
+                act => return Ok(shows::unserved(act, hop.content)),
             }
         }
         let asked = Asked {
@@ -275,44 +272,13 @@ impl<'a> Walk<'a> {
 
     /// Lets the time of an answer pass; what the client dies of when one of its
     /// limits ends it.
-    fn timeout(
+    fn pass_periods(
         &mut self,
         periods: &[Period],
         current: &mut Current<'_>,
     ) -> Result<Option<Vec<ErrorKind>>, String> {
-        let limits = &self.plan.limits;
         for period in periods {
-            let (time, idle) = match period {
-                Period::Silent(time) => (*time, limits.idle),
-                Period::Busy(time) => (*time, None),
-            };
-            let idle = match (idle, time) {
-                (Some(idle), Some(time)) if time.saturating_add(MARGIN) <= idle => None,
-                (Some(idle), Some(time)) if time < idle.saturating_add(MARGIN) => {
-                    return Err("not computable: a silence about as long as `limits.idle`".into());
-                }
-                (idle, _) => idle,
-            };
-            let ends = idle.or(time);
-            let by_then = ends.map(|ends| current.elapsed.plus(Span::exactly(ends)));
-            let (kinds, passed) = match (limits.total, by_then) {
-                (None, None) => return Err(NO_END.to_owned()),
-                (Some(total), None) => (Some(vec![ErrorKind::TotalTimeout]), total),
-                (Some(total), Some(then)) if then.surely_after(total) => {
-                    (Some(vec![ErrorKind::TotalTimeout]), total)
-                }
-                (Some(total), Some(then)) if !then.surely_before(total) => {
-                    if idle.is_none() {
-                        return Err(TOTAL_MAY_END_IT.to_owned());
-                    }
-                    let both = vec![ErrorKind::IdleTimeout, ErrorKind::TotalTimeout];
-                    (Some(both), total)
-                }
-                (_, Some(_)) => (
-                    idle.map(|_| vec![ErrorKind::IdleTimeout]),
-                    ends.unwrap_or_default(),
-                ),
-            };
+            let (kinds, passed) = timeout::during(*period, &self.plan.limits, current.elapsed)?;
             current.elapsed = current.elapsed.plus(Span::exactly(passed));
             self.pass(Span::exactly(passed));
             if kinds.is_some() {
@@ -376,9 +342,6 @@ impl<'a> Walk<'a> {
         all >= self.plan.cap || self.plan.enough.iter().any(enough)
     }
 }
-
-const NO_END: &str =
-    "undocumented: the client's own timeouts; the scenario sets no limit that ends this";
 
 /// Whether a kept connection can still be used; the client knows when it was
 /// closed long enough ago.

@@ -24,6 +24,7 @@ static RULE: Keys = Keys::new(
         ("method", "a list of methods; all when missing"),
         ("connection", "`reused` or `fresh`; both when missing"),
         ("retry_after", "whether the answer says Retry-After"),
+        ("redirected", "whether the attempt followed a redirect"),
         ("attempts", "sends of the call in all; 1: not again"),
         ("wait", "how long it waits before the next one"),
         ("source", "where this is written down"),
@@ -93,6 +94,9 @@ fn rule(node: &Node, out: &mut Diagnostics) -> Option<PolicyRule> {
     let retry_after = fields.get("retry_after").map_or(Some(None), |node| {
         node.truth("`retry_after`", out).map(Some)
     });
+    let redirected = fields
+        .get("redirected")
+        .map_or(Some(None), |node| node.truth("`redirected`", out).map(Some));
     let attempts = fields
         .need("attempts", out)
         .and_then(|node| attempts(node, out));
@@ -112,6 +116,7 @@ fn rule(node: &Node, out: &mut Diagnostics) -> Option<PolicyRule> {
         method: method?,
         reused: reused?,
         retry_after: retry_after?,
+        redirected: redirected?,
         attempts: attempts?,
         wait: wait?,
         source: source?,
