@@ -8,7 +8,10 @@ mod drive;
 mod ending;
 mod folder;
 mod kept;
+mod processors;
 mod stage;
+mod streams;
+mod talk;
 mod work;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -115,8 +118,9 @@ fn conclude(folder: &CellFolder, record: &CellRecord, log: &EvidenceLog) -> Cell
         if record.not_run.is_some() {
             write_json(&folder.record(), record)?;
         }
-        folder.remove_scratch()
+        Ok(())
     });
+    folder.remove_scratch();
     match written {
         Ok(()) => verdict,
         Err(error) => {
