@@ -1,7 +1,5 @@
 //! Cases, manifests and evidence for the tests of this crate.
 
-#![expect(dead_code, reason = "the tests that use the rest follow")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -468,7 +466,10 @@ impl Story {
         self.answering(at, place, status, body, true).server(
             at,
             place,
-            What::Answered { bytes: 100 },
+            What::Answered {
+                bytes: 100,
+                handed_us: at * 1000,
+            },
         )
     }
 

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::event::{Ending, StepId, What};
+use crate::event::{Ending, Lane, StepId, What};
 use crate::pending::Pending;
 use crate::request::{Malformed, Milestone, Request};
 use crate::state::Server;
@@ -50,18 +50,34 @@ pub(crate) struct Exchange {
     /// Just before, and just after, the last of them were handed over.
     pub(crate) handed: (Duration, Duration),
     pub(crate) answered: bool,
-    /// The part of a program that counts as fired if the client ends it.
-    pub(crate) underway: Option<Underway>,
 }
 
-/// A part of a program that takes time.
+/// The proof to leave once a fault is a fact.
+#[derive(Clone, Copy)]
+pub(crate) struct Proof {
+    /// Whose fault it is.
+    pub(crate) lane: Lane,
+    /// What the maker of the program says of it.
+    pub(crate) words: &'static str,
+}
+
+/// Something that takes time and proves a fault. If it is cut off, what it
+/// would have proved is decided by what is known then.
 #[derive(Clone, Copy)]
 pub(crate) struct Underway {
-    pub(crate) step: StepId,
-    /// What the program says of its fault.
-    pub(crate) words: &'static str,
-    /// What the server was doing.
-    pub(crate) doing: &'static str,
+    pub(crate) exchange: Option<u32>,
+    pub(crate) proof: Proof,
+    pub(crate) part: Part,
+}
+
+/// What takes time.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    /// Doing this; it counts as fired from its beginning.
+    Doing(&'static str),
+    /// Waiting for an acknowledgement; it counts if that has come. The words say
+    /// of what.
+    Acknowledgement(&'static str),
 }
 
 /// One connection of a server.
@@ -71,6 +87,7 @@ pub(crate) struct Connection<T> {
     pub(crate) number: u32,
     pub(crate) exchange: Option<Exchange>,
     pub(crate) pending: Pending,
+    pub(crate) underway: Option<Underway>,
     exchanges: u32,
     received: u64,
     sent: u64,
@@ -92,6 +109,7 @@ impl<T: Transport> Connection<T> {
             number,
             exchange: None,
             pending: Pending::default(),
+            underway: None,
             exchanges: 0,
             received: 0,
             sent: 0,
@@ -159,7 +177,7 @@ impl<T: Transport> Connection<T> {
                 // What is unread now is counted by those who close the ledger.
                 std::future::pending::<()>().await;
             }
-            if self.read_once(limit)? {
+            if !self.transport.seems_empty() && self.read_once(limit)? {
                 return Ok(());
             }
             self.transport.readable().await;
@@ -239,7 +257,6 @@ impl<T: Transport> Connection<T> {
             sent: 0,
             handed: (arrived, arrived),
             answered: false,
-            underway: None,
         });
         self.tell(What::Started {
             arrived_us: micros(arrived),

@@ -1,9 +1,9 @@
 //! What is done with an accepted connection: its lane's entry, or request after
 //! request the steps that are due.
 
-use crate::connection::{Connection, Stop};
+use crate::connection::{Connection, Proof, Stop};
 use crate::event::Lane;
-use crate::interpreter::{After, Proof, run};
+use crate::interpreter::{After, run};
 use crate::script::ConnectionAct;
 use crate::transport::Transport;
 use crate::wire::{Position, RequestPoint};

@@ -15,7 +15,7 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use crate::event::Ending;
-use crate::kernel::{self, Peer, Peers, TcpState};
+use crate::kernel::{self, Peer, Peers, TcpState, WallTime};
 use crate::transport::Transport;
 
 /// One accepted connection.
@@ -26,6 +26,7 @@ pub(crate) struct Tcp {
     peers: Arc<Peers>,
     /// The socket was seen empty, and tokio has not said otherwise since.
     dry: AtomicBool,
+    empty_at: WallTime,
     fin_sent: bool,
 }
 
@@ -43,6 +44,7 @@ impl Tcp {
             peer,
             peers,
             dry: AtomicBool::new(false),
+            empty_at: WallTime::default(),
             fin_sent: false,
         }
     }
@@ -68,21 +70,22 @@ impl Transport for Tcp {
         let Some(stream) = &self.stream else {
             return Ok((0, Duration::ZERO));
         };
-        if self.dry.load(Ordering::Relaxed) {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        let outcome = kernel::receive(stream.as_fd(), into);
+        let called = WallTime::now();
+        let outcome = kernel::receive(stream.as_fd(), into, self.empty_at);
         let emptied = match &outcome {
             Ok((read, _)) => 0 < *read && *read < into.len(),
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         };
         if emptied {
+            self.empty_at = called;
             self.dry.store(true, Ordering::Relaxed);
             Self::forget_readable(stream);
         }
-        let (read, age) = outcome?;
-        let age = age.unwrap_or_else(|| kernel::since_data(stream.as_fd()));
-        Ok((read, age))
+        outcome
+    }
+
+    fn seems_empty(&self) -> bool {
+        self.dry.load(Ordering::Relaxed)
     }
 
     fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {

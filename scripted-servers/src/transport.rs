@@ -18,6 +18,10 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// nothing is there.
     fn try_read(&mut self, into: &mut [u8]) -> io::Result<(usize, Duration)>;
 
+    /// Whether nothing was there at the last look and nothing has announced
+    /// itself since. Trying to read is then allowed, and likely in vain.
+    fn seems_empty(&self) -> bool;
+
     /// Writes what the kernel takes, without waiting.
     fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 

@@ -5,7 +5,6 @@
 //! client behaves on a faulty wire is no matter of this module.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -31,9 +30,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// The adapter cannot be started, or this machine gives no port.
 pub fn check(command: &[String]) -> io::Result<Vec<String>> {
     let server = Plain::start()?;
-    let closed = closed_port()?;
     let file = scratch_file()?;
-    let work = work(&server.url(), &closed, &file);
+    let work = work(&server.url(), CLOSED, &file);
     let talk = talk(command, &work);
     std::fs::remove_file(&file)?;
     let talk = talk?;
@@ -43,11 +41,9 @@ pub fn check(command: &[String]) -> io::Result<Vec<String>> {
     Ok(problems)
 }
 
-/// The URL of a port where nobody listens: one that was free a moment ago.
-fn closed_port() -> io::Result<String> {
-    let gone = TcpListener::bind("127.0.0.1:0")?;
-    Ok(format!("http://{}", gone.local_addr()?))
-}
+/// Where nobody listens: an address and a port that nothing takes by chance, so
+/// that another test's server is never met there.
+const CLOSED: &str = "http://127.0.0.77:3";
 
 /// The content of the second call.
 const FILE_CONTENT: &[u8] = b"from a file";

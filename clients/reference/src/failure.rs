@@ -31,6 +31,21 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Unusable,
+        Self::Refused,
+        Self::ConnectTimeout,
+        Self::Unreachable,
+        Self::Reset,
+        Self::Closed,
+        Self::Truncated,
+        Self::IdleTimeout,
+        Self::TotalTimeout,
+        Self::Malformed,
+        Self::TooManyRedirects,
+    ];
+
     /// Whether this can only happen before a byte of a request is sent.
     pub(crate) const fn is_before_sending(self) -> bool {
         matches!(

@@ -26,3 +26,4 @@ mod retry_after;
 mod url;
 
 pub use program::main;
+pub use report::codes;

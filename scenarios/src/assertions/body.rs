@@ -143,3 +143,75 @@ fn sha256(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Story, plan, respond, server};
+
+    const AT: (&str, u32, u32) = ("api", 1, 1);
+
+    fn check(expected: BodyExpected, story: &Story) -> Checked {
+        let plan = plan([server("api").step(respond(200))]).call("GET", "api", "/x");
+        story.check(&plan, &Assertion::Body(expected))
+    }
+
+    fn shown(text: &str) -> Story {
+        let story = Story::new().request(5, "api", 1, "GET /x");
+        story.answer(6, AT, 200, "hello").shows(9, 1, 200, text)
+    }
+
+    fn equals(text: &str) -> BodyExpected {
+        BodyExpected::Equals(text.to_owned())
+    }
+
+    #[test]
+    fn the_expected_content_is_good() {
+        check(BodyExpected::Whole, &shown("hello")).assert_good();
+        check(BodyExpected::Empty, &shown("")).assert_good();
+        check(equals("hello"), &shown("hello")).assert_good();
+    }
+
+    #[test]
+    fn other_content_is_a_false_success() {
+        for wrong in ["hell", "jello", ""] {
+            let name = [FindingName::FalseSuccess];
+            assert_eq!(
+                check(BodyExpected::Whole, &shown(wrong)).names(),
+                name,
+                "{wrong}"
+            );
+            assert_eq!(
+                check(equals("hello"), &shown(wrong)).names(),
+                name,
+                "{wrong}"
+            );
+        }
+        let checked = check(BodyExpected::Empty, &shown("x"));
+        assert_eq!(checked.names(), [FindingName::FalseSuccess]);
+    }
+
+    #[test]
+    fn a_result_that_was_given_and_is_not_shown_is_lost() {
+        let story = Story::new().request(5, "api", 1, "GET /x");
+        let given = story.clone().answer(6, AT, 200, "hello").fails(9, 1, "X");
+        assert_eq!(
+            check(BodyExpected::Whole, &given).names(),
+            [FindingName::LostResult]
+        );
+        let cut = story.answering(6, AT, 200, "hello", false).fails(9, 1, "X");
+        check(BodyExpected::Whole, &cut).assert_nothing();
+    }
+
+    #[test]
+    fn a_command_that_shows_no_content_can_not_be_judged_by_it() {
+        let response = Shown::Response(ShownResponse {
+            status: Some(200),
+            ..ShownResponse::default()
+        });
+        let story = Story::new()
+            .request(5, "api", 1, "GET /x")
+            .report(9, 1, response);
+        check(equals("hello"), &story).assert_nothing();
+    }
+}

@@ -68,3 +68,40 @@ pub fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Story, count, exactly, of_call, plan, respond, server};
+
+    fn check(expected: u64, of: &Of) -> Checked {
+        let plan = plan([server("api").step(respond(200))])
+            .call("GET", "api", "/1")
+            .call("GET", "api", "/2");
+        let story = Story::new()
+            .request(5, "api", 1, "GET /1")
+            .shows(6, 1, 200, "")
+            .request(7, "api", 2, "GET /2")
+            .accepted(8, "api", 3)
+            .shows(9, 2, 200, "");
+        let assertion = Assertion::Connections(vec![count("api", exactly(expected))]);
+        story.check_of(&plan, &assertion, of)
+    }
+
+    #[test]
+    fn every_accepted_connection_counts_also_one_without_a_request() {
+        check(3, &Of::default()).assert_good();
+    }
+
+    #[test]
+    fn more_is_over_the_budget_and_fewer_is_giving_up_early() {
+        assert_eq!(check(2, &Of::default()).names(), [FindingName::OverBudget]);
+        assert_eq!(check(4, &Of::default()).names(), [FindingName::GaveUpEarly]);
+    }
+
+    #[test]
+    fn a_connection_is_of_the_call_whose_request_began_on_it() {
+        check(1, &of_call(2)).assert_good();
+        assert_eq!(check(2, &of_call(2)).names(), [FindingName::GaveUpEarly]);
+    }
+}

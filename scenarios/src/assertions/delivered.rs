@@ -89,3 +89,131 @@ fn one(
         .in_any_case(side == Ordering::Greater && repeats.any),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{ErrorKind, Manifest, PolicyRule};
+    use crate::plan::Plan;
+    use crate::testing::{
+        Story, between, count, cut, delivered, exactly, manifest, of_call, plan, respond, server,
+    };
+    use scripted_servers::wire::End;
+
+    fn case(method: &str) -> Plan {
+        plan([server("api").step(respond(503))]).call(method, "api", "/x")
+    }
+
+    fn twice(method: &str) -> Story {
+        Story::new()
+            .request(5, "api", 1, &format!("{method} /x"))
+            .request(6, "api", 2, &format!("{method} /x"))
+            .shows(10, 1, 503, "")
+    }
+
+    #[test]
+    fn the_exact_number_is_good() {
+        let two = delivered("api", 2);
+        twice("POST").check(&case("POST"), &two).assert_good();
+    }
+
+    #[test]
+    fn too_many_of_an_unsafe_method_is_a_duplicate() {
+        let checked = twice("POST").check(&case("POST"), &delivered("api", 1));
+        assert_eq!(checked.names(), [FindingName::DuplicateDelivery]);
+        let raised = &checked.raised[0];
+        assert_eq!(raised.expected, "1 delivered at api");
+        assert_eq!(raised.observed, "2 (call 1: POST /x 2 times)");
+        assert_eq!(raised.events.len(), 2);
+        assert!(raised.in_any_case);
+    }
+
+    #[test]
+    fn too_many_of_a_safe_method_is_over_the_budget() {
+        let checked = twice("GET").check(&case("GET"), &delivered("api", 1));
+        assert_eq!(checked.names(), [FindingName::OverBudget]);
+    }
+
+    #[test]
+    fn hops_of_a_redirect_are_not_duplicates_of_each_other() {
+        let story = Story::new()
+            .request(5, "api", 1, "POST /a")
+            .request(6, "api", 2, "POST /b")
+            .shows(10, 1, 200, "");
+        let checked = story.check(&case("POST"), &delivered("api", 1));
+        assert_eq!(checked.names(), [FindingName::OverBudget]);
+        assert!(!checked.raised[0].in_any_case);
+    }
+
+    #[test]
+    fn too_few_is_giving_up_early() {
+        let checked = twice("GET").check(&case("GET"), &delivered("api", 3));
+        assert_eq!(checked.names(), [FindingName::GaveUpEarly]);
+    }
+
+    #[test]
+    fn a_pattern_counts_only_what_fits_it() {
+        let story = Story::new()
+            .request(5, "api", 1, "POST /jobs")
+            .request(6, "api", 2, "GET /jobs/1")
+            .shows(10, 1, 200, "");
+        let case = case("POST");
+        let submits = delivered("api POST /jobs", 1);
+        story.check(&case, &submits).assert_good();
+        let queries = delivered("api GET /jobs/*", 2);
+        let checked = story.check(&case, &queries);
+        assert_eq!(checked.names(), [FindingName::GaveUpEarly]);
+    }
+
+    #[test]
+    fn ranges_and_calls_narrow_what_fits() {
+        let case = case("GET").call("GET", "api", "/y");
+        let story = Story::new()
+            .request(5, "api", 1, "GET /x")
+            .shows(6, 1, 200, "")
+            .request(7, "api", 2, "GET /y")
+            .request(8, "api", 3, "GET /y")
+            .shows(9, 2, 200, "");
+        let at_most = Assertion::Delivered(vec![count("api", between(None, Some(2)))]);
+        let checked = story.check(&case, &at_most);
+        assert_eq!(checked.names(), [FindingName::OverBudget]);
+        story.check_of(&case, &at_most, &of_call(2)).assert_good();
+        let one = Assertion::Delivered(vec![count("api", exactly(1))]);
+        story.check_of(&case, &one, &of_call(1)).assert_good();
+        let checked = story.check_of(&case, &one, &of_call(2));
+        assert_eq!(checked.names(), [FindingName::OverBudget]);
+    }
+
+    fn promises(attempts: u32) -> Manifest {
+        let mut manifest = manifest();
+        manifest.policy.rules = vec![PolicyRule {
+            error: vec![ErrorKind::Reset],
+            attempts,
+            ..PolicyRule::default()
+        }];
+        manifest
+    }
+
+    #[test]
+    fn by_policy_is_what_the_client_promises_and_its_reasoning_is_shown() {
+        let case = plan([server("api").step(cut(End::Reset))]).call("POST", "api", "/x");
+        let by_policy = Assertion::Delivered(vec![count("api", Expected::ByPolicy)]);
+        let story = twice("POST");
+        let of = Of::default();
+        let checked = story.check_with(&case, &promises(2), &by_policy, &of);
+        checked.assert_good();
+        assert!(
+            checked
+                .notes
+                .iter()
+                .any(|note| note.contains("`reset` is sent again"))
+        );
+        let checked = story.check_with(&case, &promises(1), &by_policy, &of);
+        assert_eq!(checked.names(), [FindingName::DuplicateDelivery]);
+        let checked = story.check_with(&case, &promises(3), &by_policy, &of);
+        assert_eq!(checked.names(), [FindingName::GaveUpEarly]);
+        let checked = story.check_with(&case, &manifest(), &by_policy, &of);
+        checked.assert_nothing();
+        assert_eq!(checked.doubts.len(), 1);
+    }
+}

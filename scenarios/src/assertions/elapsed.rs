@@ -114,3 +114,78 @@ fn span(of: &Of, case: &Case<'_>) -> Option<Span> {
         reported: report.is_some(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::ClientEvent;
+    use crate::plan::Plan;
+    use crate::testing::{Story, between, of_call, plan, respond, server};
+    use crate::verdict::EndedBy;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn case() -> Plan {
+        plan([server("api").step(respond(200))])
+            .call("GET", "api", "/1")
+            .call("GET", "api", "/2")
+            .after(100)
+    }
+
+    fn story() -> Story {
+        Story::default()
+            .client(50, ClientEvent::Work)
+            .shows(150, 1, 200, "")
+            .shows(450, 2, 200, "")
+    }
+
+    fn within(least: u64, most: u64) -> Assertion {
+        Assertion::Elapsed(between(Some(ms(least)), Some(ms(most))))
+    }
+
+    #[test]
+    fn it_is_the_time_from_the_work_to_the_last_report() {
+        story().check(&case(), &within(400, 400)).assert_good();
+        let long = story().check(&case(), &within(0, 399));
+        assert_eq!(long.names(), [FindingName::Hung]);
+        assert_eq!(long.raised[0].events, [1, 3]);
+        let short = story().check(&case(), &within(402, 500));
+        assert_eq!(short.names(), [FindingName::GaveUpEarly]);
+    }
+
+    #[test]
+    fn of_a_call_it_begins_with_the_report_before_and_leaves_the_pause_out() {
+        let second = of_call(2);
+        story()
+            .check_of(&case(), &within(200, 200), &second)
+            .assert_good();
+        let long = story().check_of(&case(), &within(0, 199), &second);
+        assert_eq!(long.names(), [FindingName::Hung]);
+        story()
+            .check_of(&case(), &within(100, 100), &of_call(1))
+            .assert_good();
+    }
+
+    #[test]
+    fn a_miss_that_load_explains_is_a_doubt() {
+        let story = story().client(460, ClientEvent::RunDelay { micros: 200_000 });
+        let checked = story.check(&case(), &within(0, 350));
+        assert_eq!(checked.names(), []);
+        assert_eq!(checked.doubts.len(), 1);
+        let checked = story.check(&case(), &within(0, 150));
+        assert_eq!(checked.names(), [FindingName::Hung]);
+    }
+
+    #[test]
+    fn a_client_that_never_reported_took_at_least_until_its_end() {
+        let story = Story::new()
+            .shows(150, 1, 200, "")
+            .end(5000, EndedBy::Deadline);
+        let checked = story.check(&case(), &within(0, 4999));
+        assert_eq!(checked.names(), [FindingName::Hung]);
+        story.check(&case(), &within(0, 6000)).assert_nothing();
+        story.check(&case(), &within(6000, 7000)).assert_nothing();
+    }
+}

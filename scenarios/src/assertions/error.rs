@@ -248,3 +248,139 @@ fn one(
         out.good();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Content, Plan};
+    use crate::template::Template;
+    use crate::testing::{Story, plan, respond, server};
+
+    const AT: (&str, u32, u32) = ("api", 1, 1);
+
+    fn case() -> Plan {
+        let page = Content::Text(Template::text("<html>bad gateway, says the proxy</html>"));
+        let step = respond(502).with(|respond| respond.body = Some(page));
+        plan([server("api").step(step)]).call("POST", "api", "/x")
+    }
+
+    fn sent() -> Story {
+        Story::new().request(5, "api", 1, "POST /x").took(5, AT, 0)
+    }
+
+    fn phase(phase: Phase) -> ErrorExpected {
+        ErrorExpected {
+            phase: Some(phase),
+            ..ErrorExpected::default()
+        }
+    }
+
+    fn keeps(kept: Kept) -> ErrorExpected {
+        ErrorExpected {
+            keeps: vec![kept],
+            ..ErrorExpected::default()
+        }
+    }
+
+    fn names(expected: ErrorExpected, story: &Story) -> Vec<FindingName> {
+        let checked = story.check(&case(), &Assertion::Error(expected));
+        if checked.raised.is_empty() {
+            checked.assert_good();
+        }
+        checked.names()
+    }
+
+    fn fails(message: &str) -> Story {
+        let link = ErrorLink {
+            message: Some(message.to_owned()),
+            ..ErrorLink::default()
+        };
+        sent()
+            .answer(6, AT, 502, "<html>bad gateway, says the proxy</html>")
+            .report(9, 1, Shown::Error(vec![link]))
+    }
+
+    #[test]
+    fn the_phase_is_the_table_s() {
+        let before = sent().fails(9, 1, "ECONNREFUSED");
+        let after = sent().fails(9, 1, "ECONNRESET");
+        let unmapped = sent().fails(9, 1, "X");
+        assert_eq!(names(phase(Phase::Before), &before), []);
+        assert_eq!(
+            names(phase(Phase::After), &before),
+            [FindingName::Masquerade]
+        );
+        assert_eq!(names(phase(Phase::After), &after), []);
+        assert_eq!(
+            names(phase(Phase::Before), &after),
+            [FindingName::CauseLost]
+        );
+        assert_eq!(names(phase(Phase::After), &unmapped), []);
+        assert_eq!(
+            names(phase(Phase::Before), &unmapped),
+            [FindingName::CauseLost]
+        );
+    }
+
+    #[test]
+    fn any_of_the_codes_is_in_the_chain() {
+        let codes = |codes: &[&str]| ErrorExpected {
+            code: codes.iter().map(|code| (*code).to_owned()).collect(),
+            ..ErrorExpected::default()
+        };
+        let story = sent().fails(9, 1, "ECONNRESET");
+        assert_eq!(names(codes(&["EPIPE", "ECONNRESET"]), &story), []);
+        assert_eq!(names(codes(&["EPIPE"]), &story), [FindingName::CauseLost]);
+    }
+
+    #[test]
+    fn what_is_kept_of_the_cause_is_looked_for_everywhere() {
+        let bare = fails("it failed");
+        let full = fails("status 502: <html>bad gateway, says");
+        let lost = [FindingName::CauseLost];
+        assert_eq!(names(keeps(Kept::Status), &full), []);
+        assert_eq!(names(keeps(Kept::Status), &bare), lost);
+        assert_eq!(names(keeps(Kept::BodyStart), &full), []);
+        assert_eq!(names(keeps(Kept::BodyStart), &bare), lost);
+        assert_eq!(names(keeps(Kept::Code), &bare), lost);
+        assert_eq!(names(keeps(Kept::Code), &sent().fails(9, 1, "X")), []);
+        assert_eq!(names(keeps(Kept::Reason), &bare), []);
+        assert_eq!(names(keeps(Kept::Reason), &fails(" ")), lost);
+    }
+
+    #[test]
+    fn a_definite_answer_counts_as_an_error() {
+        let page = "<html>bad gateway, says the proxy</html>";
+        let story = sent().answer(6, AT, 502, page).shows(9, 1, 502, page);
+        assert_eq!(names(keeps(Kept::Status), &story), []);
+        assert_eq!(names(keeps(Kept::BodyStart), &story), []);
+        let without = sent().answer(6, AT, 502, page).shows(9, 1, 502, "");
+        assert_eq!(
+            names(keeps(Kept::BodyStart), &without),
+            [FindingName::CauseLost]
+        );
+    }
+
+    #[test]
+    fn what_it_says_is_found_in_any_link() {
+        let says = |text: &str| ErrorExpected {
+            says: Some(text.to_owned()),
+            ..ErrorExpected::default()
+        };
+        assert_eq!(names(says("overloaded"), &fails("it is overloaded")), []);
+        assert_eq!(
+            names(says("overloaded"), &fails("it failed")),
+            [FindingName::CauseLost]
+        );
+    }
+
+    #[test]
+    fn a_rightful_success_has_no_error_and_another_is_false() {
+        let expected = Assertion::Error(phase(Phase::After));
+        let right = sent().answer(6, AT, 200, "").shows(9, 1, 200, "");
+        right.check(&case(), &expected).assert_nothing();
+        let wrong = sent().shows(9, 1, 200, "");
+        let checked = wrong.check(&case(), &expected);
+        assert_eq!(checked.names(), [FindingName::FalseSuccess]);
+    }
+}

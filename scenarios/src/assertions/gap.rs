@@ -171,3 +171,148 @@ fn followed(before: &Exchange, after: &Exchange) -> bool {
     let redirect = matches!(before.status(), Some(301 | 302 | 303 | 307 | 308));
     redirect && target(before) != target(after)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::ClientEvent;
+    use crate::manifest::{ErrorKind, Manifest, PolicyRule, StatusRange, WaitRule};
+    use crate::plan::Plan;
+    use crate::testing::{Story, between, cut, manifest, plan, respond, server};
+    use scripted_servers::event::{Ending, What};
+    use scripted_servers::wire::End;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn case() -> Plan {
+        plan([server("api").step(respond(503)).step(respond(200))]).call("GET", "api", "/x")
+    }
+
+    /// Answered at 10 ms, sent again at 510 ms.
+    fn story() -> Story {
+        Story::new()
+            .request(5, "api", 1, "GET /x")
+            .answer(10, ("api", 1, 1), 503, "")
+            .on(510, ("api", 1, 2), "GET /x", &[])
+            .answer(511, ("api", 1, 2), 200, "")
+            .shows(520, 1, 200, "")
+    }
+
+    fn within(least: u64, most: u64) -> Assertion {
+        Assertion::Gap(between(Some(ms(least)), Some(ms(most))))
+    }
+
+    #[test]
+    fn it_is_the_time_from_the_end_of_the_answer_to_the_next_first_byte() {
+        story().check(&case(), &within(500, 500)).assert_good();
+        let early = story().check(&case(), &within(502, 600));
+        assert_eq!(early.names(), [FindingName::EarlyRetry]);
+        let late = story().check(&case(), &within(0, 499));
+        assert_eq!(late.names(), [FindingName::LateRetry]);
+        assert_eq!(late.raised[0].events.len(), 2);
+    }
+
+    #[test]
+    fn after_a_failure_it_begins_with_the_end_of_the_connection() {
+        let ends = |story: Story| {
+            let story = story
+                .request(510, "api", 2, "GET /x")
+                .shows(520, 1, 200, "");
+            story.check(&case(), &within(300, 300)).assert_good();
+        };
+        let sent = || Story::new().request(5, "api", 1, "GET /x");
+        ends(sent().ended(210, ("api", 1, 1), Ending::Reset));
+        let cut = sent().answering(100, ("api", 1, 1), 200, "hello", false);
+        ends(cut.ended(210, ("api", 1, 0), Ending::Fin));
+        let gone = What::PeerEnded {
+            how: Ending::Fin,
+            arrived_us: Some(210_000),
+        };
+        ends(sent().server(400, ("api", 1, 0), gone));
+    }
+
+    #[test]
+    fn a_redirect_that_is_followed_is_no_wait() {
+        let story = Story::new()
+            .request(5, "api", 1, "GET /x")
+            .answer(6, ("api", 1, 1), 302, "")
+            .on(7, ("api", 1, 2), "GET /y", &[])
+            .answer(8, ("api", 1, 2), 200, "")
+            .shows(9, 1, 200, "");
+        story.check(&case(), &within(500, 600)).assert_nothing();
+    }
+
+    #[test]
+    fn a_late_one_that_load_explains_is_a_doubt_and_an_early_one_never() {
+        let story = story().client(530, ClientEvent::RunDelay { micros: 400_000 });
+        assert_eq!(story.check(&case(), &within(0, 200)).doubts.len(), 1);
+        let early = story.check(&case(), &within(600, 700));
+        assert_eq!(early.names(), [FindingName::EarlyRetry]);
+    }
+
+    fn promises(wait: WaitRule) -> Manifest {
+        let mut manifest = manifest();
+        manifest.policy.rules = vec![PolicyRule {
+            status: vec![StatusRange { from: 503, to: 503 }],
+            error: vec![ErrorKind::Reset],
+            attempts: 2,
+            wait,
+            ..PolicyRule::default()
+        }];
+        manifest
+    }
+
+    fn waits(least: u64, most: u64) -> WaitRule {
+        WaitRule {
+            at_least: vec![ms(least)],
+            at_most: vec![ms(most)],
+            retry_after: false,
+        }
+    }
+
+    fn by_policy(story: &Story, case: &Plan, wait: WaitRule) -> Checked {
+        let gap = Assertion::Gap(Expected::ByPolicy);
+        story.check_with(case, &promises(wait), &gap, &Of::default())
+    }
+
+    #[test]
+    fn by_policy_is_the_wait_that_the_client_promises() {
+        by_policy(&story(), &case(), waits(400, 500)).assert_good();
+        let early = by_policy(&story(), &case(), waits(600, 700));
+        assert_eq!(early.names(), [FindingName::EarlyRetry]);
+        let late = by_policy(&story(), &case(), waits(0, 200));
+        assert_eq!(late.names(), [FindingName::LateRetry]);
+        let undocumented = by_policy(&story(), &case(), WaitRule::default());
+        undocumented.assert_nothing();
+        assert_eq!(undocumented.doubts.len(), 1);
+    }
+
+    #[test]
+    fn without_a_second_attempt_the_policy_says_whether_one_is_missing() {
+        let alone = Story::new()
+            .request(5, "api", 1, "GET /x")
+            .answer(6, ("api", 1, 1), 503, "")
+            .shows(9, 1, 503, "");
+        let missing = by_policy(&alone, &case(), waits(0, 100));
+        missing.assert_nothing();
+        assert_eq!(missing.doubts.len(), 1);
+        let plain = plan([server("api").step(respond(200))]).call("GET", "api", "/x");
+        let fine = by_policy(&alone, &plain, waits(0, 100));
+        fine.assert_nothing();
+        assert_eq!(fine.doubts.len(), 0);
+    }
+
+    #[test]
+    fn a_policy_that_sends_again_after_a_reset_promises_a_wait() {
+        let case = plan([server("api").step(cut(End::Reset)).step(respond(200))]);
+        let case = case.call("GET", "api", "/x");
+        let story = Story::new()
+            .request(5, "api", 1, "GET /x")
+            .ended(10, ("api", 1, 1), Ending::Reset)
+            .request(60, "api", 2, "GET /x")
+            .shows(70, 1, 200, "");
+        by_policy(&story, &case, waits(40, 100)).assert_good();
+    }
+}

@@ -262,3 +262,127 @@ fn value_in_words(one: &Exchange, name: &str) -> String {
     one.header(name)
         .map_or_else(|| "absent".to_owned(), |value| format!("{value:?}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use crate::testing::{Story, plan, respond, server};
+
+    fn case() -> Plan {
+        plan([
+            server("api").step(respond(503)),
+            server("other").step(respond(200)),
+        ])
+        .call("POST", "api", "/x")
+        .with_header("Authorization", "Bearer s")
+        .call("POST", "api", "/y")
+    }
+
+    fn check(counter: &str, is: Field, story: &Story, of: &Of) -> Checked {
+        let expected = HeaderExpected {
+            counter: Counter::server(counter),
+            name: "Idempotency-Key".to_owned(),
+            is: Some(is),
+        };
+        story.check_of(&case(), &Assertion::Header(expected), of)
+    }
+
+    /// Two attempts of the first call and one of the second, with these keys.
+    fn story(keys: [Option<&str>; 3]) -> Story {
+        let keys: Vec<Vec<(&str, &str)>> = keys
+            .iter()
+            .map(|key| {
+                key.map(|key| ("idempotency-key", key))
+                    .into_iter()
+                    .collect()
+            })
+            .collect();
+        Story::new()
+            .on(5, ("api", 1, 1), "POST /x", &keys[0])
+            .on(6, ("api", 2, 1), "POST /x", &keys[1])
+            .shows(7, 1, 503, "")
+            .on(8, ("api", 3, 1), "POST /y", &keys[2])
+            .shows(9, 2, 503, "")
+    }
+
+    fn names(is: Field, keys: [Option<&str>; 3]) -> Vec<FindingName> {
+        let checked = check("api", is, &story(keys), &Of::default());
+        if checked.raised.is_empty() {
+            checked.assert_good();
+        }
+        checked.names()
+    }
+
+    #[test]
+    fn present_and_equals_hold_for_every_request() {
+        let (a, b) = (Some("a"), Some("b"));
+        let equals = || Field::Equals("a".to_owned());
+        assert_eq!(names(Field::Present, [a, b, a]), []);
+        assert_eq!(
+            names(Field::Present, [a, None, a]),
+            [FindingName::WrongRequest]
+        );
+        assert_eq!(names(equals(), [a, a, a]), []);
+        assert_eq!(names(equals(), [a, a, b]), [FindingName::WrongRequest]);
+        assert_eq!(names(Field::Absent, [None, None, None]), []);
+        assert_eq!(
+            names(Field::Absent, [None, None, a]),
+            [FindingName::WrongRequest]
+        );
+    }
+
+    #[test]
+    fn same_looks_along_the_attempts_of_a_call() {
+        let (a, b) = (Some("a"), Some("b"));
+        assert_eq!(names(Field::Same, [a, a, b]), []);
+        assert_eq!(names(Field::Same, [a, b, b]), [FindingName::KeyChanged]);
+        assert_eq!(names(Field::Same, [a, None, b]), [FindingName::KeyChanged]);
+        assert_eq!(names(Field::Same, [a, a, None]), [FindingName::KeyChanged]);
+    }
+
+    #[test]
+    fn distinct_looks_across_calls() {
+        let (a, b) = (Some("a"), Some("b"));
+        assert_eq!(names(Field::Distinct, [a, a, b]), []);
+        assert_eq!(
+            names(Field::Distinct, [a, a, a]),
+            [FindingName::WrongRequest]
+        );
+    }
+
+    #[test]
+    fn one_attempt_alone_can_not_be_compared() {
+        let of = crate::testing::of_call(2);
+        let story = story([Some("a"), Some("b"), Some("c")]);
+        check("api", Field::Same, &story, &of).assert_nothing();
+        let attempt = Of {
+            attempt: Some(2),
+            ..crate::testing::of_call(1)
+        };
+        let second = check("api", Field::Equals("b".to_owned()), &story, &attempt);
+        second.assert_good();
+    }
+
+    #[test]
+    fn a_field_of_the_call_at_another_origin_is_a_leak_and_its_value_is_not_told() {
+        let expected = |counter: &str| {
+            Assertion::Header(HeaderExpected {
+                counter: Counter::server(counter),
+                name: "Authorization".to_owned(),
+                is: Some(Field::Absent),
+            })
+        };
+        let secret = [("authorization", "Bearer s"), ("wirefault-call", "1")];
+        let story = Story::new()
+            .on(5, ("api", 1, 1), "POST /x", &secret)
+            .on(6, ("other", 1, 1), "POST /x", &secret)
+            .shows(7, 1, 200, "");
+        let leaked = story.check(&case(), &expected("other"));
+        assert_eq!(leaked.names(), [FindingName::SecretLeaked]);
+        assert!(leaked.raised[0].in_any_case);
+        assert!(!leaked.raised[0].observed.contains("Bearer"));
+        let own = story.check(&case(), &expected("api"));
+        assert_eq!(own.names(), [FindingName::WrongRequest]);
+    }
+}

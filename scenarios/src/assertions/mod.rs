@@ -176,3 +176,6 @@ impl Assertion {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

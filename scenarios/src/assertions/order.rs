@@ -80,3 +80,61 @@ fn fits(expected: &[Counter], seen: &[(Mark, &Exchange)]) -> bool {
         found.map(|place| left.remove(place)).is_some()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Story, plan, respond, server};
+
+    fn check(story: &Story, counters: &[&str]) -> Checked {
+        let plan = plan([
+            server("api").step(respond(200)),
+            server("b").step(respond(200)),
+        ]);
+        let plan = plan.call("GET", "api", "/start");
+        let counters = counters.iter().filter_map(|text| Counter::parse(text));
+        story.check(&plan, &Assertion::Order(counters.collect()))
+    }
+
+    fn story(times: [u64; 2]) -> Story {
+        Story::new()
+            .request(times[0], "api", 1, "GET /start")
+            .request(times[1], "b", 1, "GET /end")
+    }
+
+    #[test]
+    fn the_deliveries_come_in_this_order() {
+        check(&story([5, 6]), &["api /start", "b /end"]).assert_good();
+        let wrong = check(&story([6, 5]), &["api /start", "b /end"]);
+        assert_eq!(wrong.names(), [FindingName::WrongOrder]);
+        assert_eq!(wrong.raised[0].observed, "b GET /end, then api GET /start");
+    }
+
+    #[test]
+    fn one_too_many_and_one_too_few_are_another_order() {
+        let order = |counters: &[&str]| check(&story([5, 6]), counters).names();
+        assert_eq!(order(&["api", "b", "api"]), [FindingName::WrongOrder]);
+        let more = story([5, 6]).request(7, "api", 2, "GET /start");
+        assert_eq!(
+            check(&more, &["api", "b"]).names(),
+            [FindingName::WrongOrder]
+        );
+    }
+
+    #[test]
+    fn deliveries_of_no_counter_do_not_matter() {
+        let more = story([5, 6]).request(4, "api", 2, "GET /other");
+        check(&more, &["api /start", "b"]).assert_good();
+    }
+
+    #[test]
+    fn what_arrived_in_the_same_instant_fits_either_way() {
+        check(&story([5, 5]), &["api", "b"]).assert_good();
+        check(&story([5, 5]), &["b", "api"]).assert_good();
+    }
+
+    #[test]
+    fn without_a_delivery_there_is_no_order() {
+        check(&Story::new(), &["api", "b"]).assert_nothing();
+    }
+}

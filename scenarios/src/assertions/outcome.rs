@@ -97,3 +97,84 @@ fn name(matcher: &Matcher<Outcome>, call: &CallView<'_>) -> FindingName {
         _ => FindingName::WrongOutcome,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Shown;
+    use crate::plan::Plan;
+    use crate::testing::{Story, exactly, of_call, plan, respond, server};
+    use crate::verdict::EndedBy;
+
+    fn case() -> Plan {
+        plan([server("api").step(respond(200))]).call("POST", "api", "/x")
+    }
+
+    fn sent() -> Story {
+        Story::new().request(5, "api", 1, "POST /x")
+    }
+
+    fn names(story: &Story, expected: Outcome) -> Vec<FindingName> {
+        story
+            .check(&case(), &Assertion::Outcome(exactly(expected)))
+            .names()
+    }
+
+    #[test]
+    fn the_expected_word_is_good_and_a_list_takes_any_of_its_words() {
+        let story = sent().fails(10, 1, "ECONNRESET");
+        let one = Assertion::Outcome(exactly(Outcome::Unknown));
+        story.check(&case(), &one).assert_good();
+        let words = vec![Outcome::Rejected, Outcome::Unknown];
+        let list = Assertion::Outcome(Expected::Fits(Matcher::OneOf(words)));
+        story.check(&case(), &list).assert_good();
+    }
+
+    #[test]
+    fn each_wrong_word_has_its_name() {
+        let success = sent().shows(10, 1, 200, "");
+        assert_eq!(
+            names(&success, Outcome::Unknown),
+            [FindingName::FalseSuccess]
+        );
+        let refused = sent().fails(10, 1, "ECONNREFUSED");
+        assert_eq!(names(&refused, Outcome::Unknown), [FindingName::Masquerade]);
+        let refused = Story::new().fails(10, 1, "ECONNREFUSED");
+        assert_eq!(
+            names(&refused, Outcome::Unknown),
+            [FindingName::WrongOutcome]
+        );
+        let reset = sent().fails(10, 1, "ECONNRESET");
+        assert_eq!(names(&reset, Outcome::Success), [FindingName::WrongOutcome]);
+        let answered = sent()
+            .answer(6, ("api", 1, 1), 200, "")
+            .fails(10, 1, "ECONNRESET");
+        assert_eq!(
+            names(&answered, Outcome::Success),
+            [FindingName::FalseFailure]
+        );
+        let held = sent().report(10, 1, Shown::Held {});
+        assert_eq!(names(&held, Outcome::Unknown), [FindingName::WrongOutcome]);
+        let hung = sent().end(30_000, EndedBy::Deadline);
+        assert_eq!(names(&hung, Outcome::Unknown), [FindingName::Hung]);
+        let crashed = sent().exit(10, 1);
+        assert_eq!(names(&crashed, Outcome::Unknown), [FindingName::Crashed]);
+    }
+
+    #[test]
+    fn a_client_that_the_harness_stopped_says_nothing() {
+        let story = sent().end(10, EndedBy::Enough);
+        let expected = Assertion::Outcome(exactly(Outcome::Rejected));
+        story.check(&case(), &expected).assert_nothing();
+    }
+
+    #[test]
+    fn every_call_is_judged_and_of_narrows_it() {
+        let case = case().call("POST", "api", "/y");
+        let story = sent().shows(10, 1, 200, "").fails(12, 2, "ECONNRESET");
+        let expected = Assertion::Outcome(exactly(Outcome::Success));
+        let checked = story.check(&case, &expected);
+        assert_eq!((checked.judged, checked.raised.len()), (2, 1));
+        story.check_of(&case, &expected, &of_call(1)).assert_good();
+    }
+}

@@ -74,3 +74,48 @@ fn one(count: &EffectCount, key: &str, seen: &[&EffectFact], case: &Case<'_>, ou
         .in_any_case(more && observed > 1),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Story, effect, exactly, plan, respond, server};
+
+    fn check(keys: &[Option<&str>], expected: u64) -> Checked {
+        let plan =
+            plan([server("api").step(respond(200).applies("order"))]).call("POST", "api", "/x");
+        let mut story = Story::new().request(5, "api", 1, "POST /x");
+        for key in keys {
+            story = story.effect(6, ("api", 1, 1), "order", *key);
+        }
+        let story = story.shows(10, 1, 200, "");
+        story.check(
+            &plan,
+            &Assertion::PerKey(vec![effect("order", exactly(expected))]),
+        )
+    }
+
+    #[test]
+    fn every_key_is_judged_by_itself() {
+        check(&[Some("A"), Some("B")], 1).assert_good();
+        let checked = check(&[Some("A"), Some("B"), Some("A")], 1);
+        assert_eq!(checked.names(), [FindingName::DuplicateEffect]);
+        assert_eq!(checked.raised[0].observed, "2 for key A");
+        assert!(checked.raised[0].in_any_case);
+    }
+
+    #[test]
+    fn fewer_than_expected_is_a_lost_result() {
+        assert_eq!(check(&[Some("A")], 2).names(), [FindingName::LostResult]);
+    }
+
+    #[test]
+    fn requests_without_a_key_are_one_more_key() {
+        let checked = check(&[None, None, Some("A")], 1);
+        assert_eq!(checked.raised[0].observed, "2 for no key");
+    }
+
+    #[test]
+    fn without_an_effect_there_is_no_key_to_judge() {
+        check(&[], 1).assert_nothing();
+    }
+}

@@ -59,3 +59,32 @@ pub fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Story, count, exactly, plan, respond, server};
+
+    fn check(expected: u64) -> Checked {
+        let plan = plan([server("api").step(respond(200))]).call("PUT", "api", "/x");
+        let story = Story::new()
+            .request(5, "api", 1, "PUT /x")
+            .head(6, ("api", 2, 1), "PUT /x", &[], Some(0))
+            .fails(10, 1, "ECONNRESET");
+        story.check(
+            &plan,
+            &Assertion::Started(vec![count("api", exactly(expected))]),
+        )
+    }
+
+    #[test]
+    fn a_request_counts_from_its_first_byte() {
+        check(2).assert_good();
+    }
+
+    #[test]
+    fn more_is_over_the_budget_and_fewer_is_giving_up_early() {
+        assert_eq!(check(1).names(), [FindingName::OverBudget]);
+        assert_eq!(check(3).names(), [FindingName::GaveUpEarly]);
+    }
+}

@@ -76,3 +76,50 @@ fn other(matcher: &Matcher<u16>, status: u16, call: &CallView<'_>) -> Raised {
         call.report_n(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::ShownResponse;
+    use crate::testing::{Story, exactly, plan, respond, server};
+
+    const AT: (&str, u32, u32) = ("api", 1, 1);
+
+    fn check(story: &Story) -> Checked {
+        let plan = plan([server("api").step(respond(407))]).call("POST", "api", "/x");
+        story.check(&plan, &Assertion::Status(exactly(407)))
+    }
+
+    fn answered(status: u16) -> Story {
+        let story = Story::new().request(5, "api", 1, "POST /x");
+        story.answer(6, AT, status, "")
+    }
+
+    #[test]
+    fn the_expected_status_is_good() {
+        check(&answered(407).shows(9, 1, 407, "")).assert_good();
+    }
+
+    #[test]
+    fn another_status_is_named_by_where_it_came_from() {
+        let given = answered(500).shows(9, 1, 500, "");
+        assert_eq!(check(&given).names(), [FindingName::WrongOutcome]);
+        let success = answered(200).shows(9, 1, 200, "");
+        assert_eq!(check(&success).names(), [FindingName::FalseSuccess]);
+        let invented = answered(407).shows(9, 1, 500, "");
+        assert_eq!(check(&invented).names(), [FindingName::FabricatedAnswer]);
+    }
+
+    #[test]
+    fn an_error_hides_the_status() {
+        let story = answered(407).fails(9, 1, "ECONNRESET");
+        assert_eq!(check(&story).names(), [FindingName::WrongOutcome]);
+    }
+
+    #[test]
+    fn a_command_that_shows_no_status_can_not_be_judged_by_it() {
+        let shown = Shown::Response(ShownResponse::default());
+        check(&answered(407).report(9, 1, shown)).assert_nothing();
+        check(&answered(407)).assert_nothing();
+    }
+}

@@ -29,6 +29,7 @@ ids! {
     EMPTY_VALUE = "empty-value", "A key or a list entry without a value.";
     AMBIGUOUS_WORD = "ambiguous-word", "An unquoted word that some YAML readers take for a truth value or for nothing.";
     ODD_NUMBER = "odd-number", "A number that YAML readers understand in different ways.";
+    ODD_CHARACTER = "odd-character", "A character that some YAML readers take for the end of a line.";
     // What every document has in common.
     UNKNOWN_KEY = "unknown-key", "A key that nobody reads.";
     NOT_YET = "not-yet", "A word of the language that this version does not know yet.";
@@ -97,7 +98,11 @@ ids! {
     // Expectations.
     BAD_COUNTER = "bad-counter", "Not a counter such as `api` or `api POST /jobs`.";
     NO_SUCH_REQUEST = "no-such-request", "A pattern that no request of the scenario can fit.";
+    NOT_COMPUTABLE = "not-computable", "`by-policy` where no client's policy can be computed.";
     NO_BUSINESS_KEY = "no-business-key", "A count by business key of an effect that has none.";
+    CONTRADICTION = "contradiction", "An expectation that the script can not fulfil.";
+    NOTHING_TO_COMPARE = "nothing-to-compare", "A field that is compared where only one request can come.";
+    IMPOSSIBLE_FINDING = "impossible-finding", "A finding that no expectation of the scenario can give.";
     // Manifests.
     NO_SUCH_PLACEHOLDER = "no-such-placeholder", "A `{name}` that a command line does not know.";
     ABILITY_MISMATCH = "ability-mismatch", "A limit that a command can be told but is no ability, or the other way round.";

@@ -47,25 +47,46 @@ fn one(diagnostic: &Diagnostic, source: &Source, renderer: &Renderer) -> String 
     }
     let path = harmless(&source.path);
     let mut shown: Vec<Element<'_>> = Vec::new();
-    // The library counts columns in what it is shown; it is told the place
-    // where that is not the whole line.
-    if marks.iter().any(|mark| !mark.excerpt.whole) {
+    if let Some(snippet) = together(&marks, source) {
+        shown.push(snippet.path(path).into());
+    } else if marks.iter().all(|mark| mark.excerpt.whole) {
+        let snippets = marks.iter().map(|mark| mark.snippet().path(path.clone()));
+        shown.extend(snippets.map(Element::from));
+    } else {
+        // The library counts columns in what it is shown; it is told the place
+        // where that is not the whole line.
         let (line, column) = source.place(diagnostic.span.start);
         let origin = Origin::path(path).line(line).char_column(column);
         shown.push(origin.into());
-        shown.extend(marks.iter().map(|mark| mark.snippet(None).into()));
-    } else {
-        shown.extend(
-            marks
-                .iter()
-                .map(|mark| mark.snippet(Some(path.clone())).into()),
-        );
+        shown.extend(marks.iter().map(|mark| mark.snippet().into()));
     }
     if let Some(help) = &diagnostic.help {
         shown.push(Padding.into());
         shown.push(Level::HELP.message(harmless(help)).into());
     }
     renderer.render(&[Group::with_title(title).elements(shown)])
+}
+
+/// Two places that are close to each other, in one piece of the source.
+fn together(marks: &[Mark], source: &Source) -> Option<Snippet<'static, Annotation<'static>>> {
+    const CLOSE: usize = 2000;
+    let [one, other] = marks else { return None };
+    let first = one.excerpt.start.min(other.excerpt.start);
+    let last = one.excerpt.end.max(other.excerpt.end);
+    let whole = one.excerpt.whole && other.excerpt.whole;
+    let text = source.text.get(first..last).filter(|_| whole)?;
+    let safe = text.lines().all(|line| harmless(line) == line);
+    if !safe || text.len() > CLOSE {
+        return None;
+    }
+    let line = one.excerpt.line.min(other.excerpt.line);
+    let annotations = marks.iter().map(|mark| {
+        let from = mark.excerpt.start - first;
+        let marked = &mark.excerpt.marked;
+        mark.annotation(from + marked.start..from + marked.end)
+    });
+    let snippet = Snippet::source(text.to_owned()).line_start(line);
+    Some(snippet.annotations(annotations))
 }
 
 /// A place that is pointed at.
@@ -76,12 +97,14 @@ struct Mark {
 }
 
 impl Mark {
-    fn snippet(&self, path: Option<String>) -> Snippet<'static, Annotation<'static>> {
-        let marked = self.kind.span(self.excerpt.marked.clone());
+    fn annotation(&self, marked: Span) -> Annotation<'static> {
+        self.kind.span(marked).label(self.label.clone())
+    }
+
+    fn snippet(&self) -> Snippet<'static, Annotation<'static>> {
         Snippet::source(self.excerpt.text.clone())
             .line_start(self.excerpt.line)
-            .path(path)
-            .annotation(marked.label(self.label.clone()))
+            .annotation(self.annotation(self.excerpt.marked.clone()))
     }
 }
 
@@ -92,6 +115,9 @@ struct Excerpt {
     marked: Span,
     /// Whether it is the line as it stands.
     whole: bool,
+    /// Where the line begins and ends in the source.
+    start: usize,
+    end: usize,
 }
 
 impl Excerpt {
@@ -122,6 +148,8 @@ impl Excerpt {
             whole: excerpt.trim_end() == text[line_start..line_end].replace('\t', " ").trim_end(),
             text: excerpt,
             marked: marked_start..marked_end,
+            start: line_start,
+            end: line_end,
         }
     }
 }

@@ -16,6 +16,9 @@ pub(super) enum Plain {
     OddNumber(&'static str),
 }
 
+/// Digits that all readers keep apart.
+const LONGEST: usize = 15;
+
 /// Reads a plain scalar.
 pub(super) fn plain(text: &str) -> Plain {
     if matches!(text, "true" | "false") {
@@ -55,6 +58,12 @@ fn number(text: &str) -> Plain {
     }
     if whole.len() > 1 && whole.starts_with('0') {
         return Plain::OddNumber("leave out the zeros in front");
+    }
+    if (text.starts_with('-') && whole == "0" && fraction.trim_matches('0').is_empty())
+        || whole.len() > LONGEST
+        || fraction.len() > LONGEST
+    {
+        return Plain::OddNumber("write a smaller number");
     }
     Plain::Number
 }

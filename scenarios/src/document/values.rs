@@ -102,8 +102,8 @@ impl Node {
                     &self.span,
                     format!("{what} must be a position"),
                 )
-                .label("bytes such as `512` or `64KiB`, or one of `half`, `last`, `all`")
-                .help(help);
+                .label("this is none")
+                .help(format!("{help}, or one of `half`, `last` and `all`"));
                 None
             }
         }

@@ -29,6 +29,7 @@ pub fn parse(source: &Source, out: &mut Diagnostics) -> Option<Node> {
         too_large(out);
         return None;
     }
+    odd_characters(source, out);
     let mut builder = Builder {
         text: &source.text,
         out,
@@ -39,6 +40,7 @@ pub fn parse(source: &Source, out: &mut Diagnostics) -> Option<Node> {
     options.set_emit_comments(false);
     options.emit_unresolved_aliases = true;
     options.disallow_directives = true;
+    options.block_scalar_eof_without_line_feed = true;
     for event in Parser::new_from_str_with_options(&source.text, options) {
         match event {
             Ok((event, span)) => builder.take(event, &span)?,
@@ -55,6 +57,29 @@ pub fn parse(source: &Source, out: &mut Diagnostics) -> Option<Node> {
             .help("a scenario begins with `title:`, a client's manifest with `name:`");
     }
     root
+}
+
+/// Reports the first character that is a line end to some readers and text to
+/// others; a BOM at the begin is neither.
+fn odd_characters(source: &Source, out: &mut Diagnostics) {
+    let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
+    let skipped = source.text.len() - text.len();
+    if let Some((at, odd)) = text
+        .char_indices()
+        .find(|(_, one)| matches!(one, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}'))
+    {
+        let at = skipped + at;
+        out.report(
+            ids::ODD_CHARACTER,
+            &(at..at + odd.len_utf8()),
+            "this character is a line end to some readers",
+        )
+        .label("YAML readers disagree about it")
+        .help(format!(
+            "write \"\\u{:04x}\" in double quotes, or remove it",
+            u32::from(odd)
+        ));
+    }
 }
 
 /// A list or map that is not closed yet.

@@ -3,7 +3,7 @@
 
 use super::values;
 use crate::counter::{self, Counter};
-use crate::document::decode::{brief, listed, unknown_word};
+use crate::document::decode::{brief, listed, nearest, unknown_word};
 use crate::document::{Key, Node, Span, ids};
 use crate::expected::Expected;
 use crate::judge::counts::{Count, EffectCount};
@@ -145,7 +145,16 @@ fn server(name: &str, span: &Span, scope: &mut Scope<'_>) -> Option<()> {
         return Some(());
     }
     let names = scope.servers.iter().map(|server| server.name.as_str());
-    unknown_word(span, name, "a server of this scenario", names, scope.out);
+    let help = match nearest(name, names.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the servers are {}", listed(names)),
+    };
+    let title = format!("there is no server `{}`", brief(name));
+    scope
+        .out
+        .report(ids::UNKNOWN_SERVER, span, title)
+        .label("not under `servers`")
+        .help(help);
     None
 }
 

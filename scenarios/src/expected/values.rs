@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Expected;
 use crate::document::{Diagnostics, Node, Span, ids};
 use crate::matcher::Matcher;
+use crate::policy;
 use crate::scope::Scope;
 use crate::verdict::Level;
 
@@ -102,6 +103,18 @@ pub fn range_of_time(
 fn by_policy(node: &Node, what: &str, computed: bool, scope: &mut Scope<'_>) -> Option<bool> {
     if !node.is_word("by-policy") {
         return Some(false);
+    }
+    if computed && let Some(why) = policy::not_computable(scope.servers) {
+        scope
+            .out
+            .report(
+                ids::NOT_COMPUTABLE,
+                &node.span,
+                "no policy can be computed for this scenario",
+            )
+            .label(why)
+            .help("write the count or the outcome that is right for every client");
+        return None;
     }
     if computed {
         return Some(true);

@@ -366,8 +366,15 @@ impl Exchange {
             What::Answering { answer } => {
                 self.answer.get_or_insert((mark, answer.clone()));
             }
-            What::Answered { .. } => {
-                self.answered.get_or_insert(mark);
+            // The time before the last bytes went out: a client can not have
+            // acted on the whole answer earlier, so no wait is seen too short.
+            What::Answered { handed_us, .. } => {
+                let at_us = if *handed_us == 0 {
+                    mark.at_us
+                } else {
+                    *handed_us
+                };
+                self.answered.get_or_insert(Mark { at_us, ..mark });
             }
             _ => {}
         }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::counter::{Counter, fits};
 use crate::manifest::Manifest;
 use crate::matcher::Matcher;
-use crate::plan::{Of, Plan};
+use crate::plan::{Of, Plan, ServerPlan};
 use crate::target::Target;
 use crate::verdict::Outcome;
 
@@ -99,8 +99,8 @@ pub fn predict(plan: &Plan, manifest: &Manifest) -> Prediction {
 
 /// Why no policy can be computed from a case, whatever the client; none when it
 /// can.
-pub fn not_computable(plan: &Plan) -> Option<&'static str> {
-    let queues = plan.servers.iter().flat_map(|server| &server.queues);
+pub fn not_computable(servers: &[ServerPlan]) -> Option<&'static str> {
+    let queues = servers.iter().flat_map(|server| &server.queues);
     queues.flat_map(|queue| &queue.steps).find_map(|step| {
         let when = &step.when;
         if when.since.is_some() || when.until.is_some() {

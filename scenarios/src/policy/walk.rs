@@ -24,6 +24,10 @@ pub(super) const UNKNOWN_METHOD: &str =
 /// Why a walk ends where the time for the call may be up.
 const TOTAL_MAY_END_IT: &str = "not computable: `limits.total` may end the call at this point";
 
+/// Attempts that the walk makes at most: those at a port that refuses count
+/// towards no cap.
+const MOST_ATTEMPTS: u32 = 10_000;
+
 /// Walks all calls.
 pub(super) fn walk(plan: &Plan, manifest: &Manifest) -> Prediction {
     let mut walk = Walk {
@@ -122,6 +126,9 @@ impl<'a> Walk<'a> {
             let came = self.attempt(&mut current)?;
             if self.is_stopped() {
                 current.say("here the scenario stops the client");
+                return Ok(PredictedEnd::Open);
+            }
+            if current.attempt >= MOST_ATTEMPTS {
                 return Ok(PredictedEnd::Open);
             }
             let (again, why) =
@@ -325,6 +332,7 @@ impl<'a> Walk<'a> {
         let number = current.attempt as usize - 1;
         let range = client::wait(&rule.wait, number, came.retry_after());
         let time = client::span(&range);
+        let undocumented = range.clone().err();
         let server = current.sent.target.server.clone();
         let visible = self.plan.servers.iter();
         let visible = visible.filter(|one| one.listen == Listen::Open);
@@ -338,7 +346,10 @@ impl<'a> Walk<'a> {
         current.elapsed = current.elapsed.plus(time);
         let total = self.plan.limits.total;
         if total.is_some_and(|total| !current.elapsed.surely_before(total)) {
-            return Err(TOTAL_MAY_END_IT.to_owned());
+            return Err(match undocumented {
+                Some(missing) => format!("{missing}; {TOTAL_MAY_END_IT}"),
+                None => TOTAL_MAY_END_IT.to_owned(),
+            });
         }
         self.pass(time);
         if self.since_start.least > self.plan.deadline {

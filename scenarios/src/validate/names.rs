@@ -145,7 +145,7 @@ impl Reading<'_> {
             )
             .label("no server and no column has this name")
             .help(format!(
-                "{instead} To write the braces themselves, double them"
+                "{instead}; to write the braces themselves, double them"
             ));
     }
 

@@ -124,7 +124,8 @@ fn server_name(name: &Key, reading: &mut Reading<'_>) -> bool {
             .label(label)
             .help("a name is a lower-case word such as `api` or `dead_end`");
     }
-    reading.servers.push(name.text.clone());
+    // A name in capitals is told once, and not again wherever it is used.
+    reading.servers.push(name.text.to_lowercase());
     good
 }
 

@@ -6,19 +6,10 @@
 
 use std::time::Duration;
 
-use crate::connection::{Connection, Stop};
-use crate::event::{Ending, Lane, What};
+use crate::connection::{Connection, Part, Proof, Stop, Underway};
+use crate::event::{Ending, What};
 use crate::transport::{Peer, Transport};
 use crate::wire::IdleEnd;
-
-/// The proof to leave once an end is a fact.
-#[derive(Clone, Copy)]
-pub(crate) struct Proof {
-    /// Whose fault it is.
-    pub(crate) lane: Lane,
-    /// What the maker of the program says of it.
-    pub(crate) words: &'static str,
-}
 
 impl<T: Transport> Connection<T> {
     /// Leaves a proof.
@@ -33,7 +24,8 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    fn current(&self) -> Option<u32> {
+    /// The number of the current exchange.
+    pub(super) fn current(&self) -> Option<u32> {
         self.exchange.as_ref().map(|exchange| exchange.number)
     }
 
@@ -90,8 +82,14 @@ impl<T: Transport> Connection<T> {
         self.count_arrived();
         self.tell_of(exchange, What::Ended { how: Ending::Fin });
         self.transport.finish();
+        self.underway = proof.map(|proof| Underway {
+            exchange,
+            proof,
+            part: Part::Acknowledgement("FIN acknowledged"),
+        });
         self.acknowledged().await?;
-        self.fired(exchange, proof, "FIN acknowledged");
+        // Cut off by the facts: the acknowledgement has come.
+        self.cut_off();
         self.answer_late_bytes_by_reset().await
     }
 

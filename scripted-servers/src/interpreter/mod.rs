@@ -10,12 +10,11 @@ mod waiting;
 
 use std::time::Duration;
 
-use crate::connection::{Connection, Stop, Underway, micros};
+use crate::connection::{Connection, Part, Proof, Stop, Underway, micros};
 use crate::event::{Lane, StepId, What};
 use crate::select::path_of;
 use crate::transport::Transport;
 use crate::wire::{Effect, End, KeySource, WireProgram, WireStep};
-pub(crate) use ends::Proof;
 
 /// What becomes of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,13 +87,17 @@ impl<T: Transport> Run<'_, T> {
                 WireStep::Drip { bytes, size, every } => {
                     self.begin_part("dripping")?;
                     self.drip(bytes, *size, *every).await?;
-                    self.end_part();
+                    self.line.underway = None;
                 }
                 WireStep::Endless { unit, every } => {
                     self.fire_now("its endless part began")?;
                     self.endless(unit, *every).await?;
                 }
-                WireStep::AwaitAcknowledged => self.line.acknowledged().await?,
+                WireStep::AwaitAcknowledged => {
+                    self.line.underway = self.proof_next();
+                    self.line.acknowledged().await?;
+                    self.line.underway = None;
+                }
                 WireStep::AwaitTaken => self.line.taken().await?,
                 WireStep::Fired(words) => self.fired(words)?,
                 WireStep::EndWhenIdle(time, how) => return self.idle(*time, *how).await,
@@ -125,7 +128,7 @@ impl<T: Transport> Run<'_, T> {
         let until = self.line.now() + time;
         self.begin_part("waiting")?;
         self.line.wait_until(until).await?;
-        self.end_part();
+        self.line.underway = None;
         Ok(())
     }
 
@@ -135,17 +138,31 @@ impl<T: Transport> Run<'_, T> {
             return Err(Stop::Gone);
         }
         let words = self.proof_behind();
-        if let (Some(exchange), Some(words), Some(step)) =
-            (&mut self.line.exchange, words, self.step)
-        {
-            exchange.underway = Some(Underway { step, words, doing });
-        }
+        self.line.underway = words.and_then(|words| self.underway(words, Part::Doing(doing)));
         Ok(())
     }
 
-    fn end_part(&mut self) {
-        if let Some(exchange) = &mut self.line.exchange {
-            exchange.underway = None;
+    fn underway(&self, words: &'static str, part: Part) -> Option<Underway> {
+        let exchange = self.line.current();
+        let proof = self.proof(words)?;
+        Some(Underway {
+            exchange,
+            proof,
+            part,
+        })
+    }
+
+    /// What the acknowledgement proves that is now waited for.
+    fn proof_next(&self) -> Option<Underway> {
+        let behind = &self.program.steps[self.place + 1..];
+        match behind {
+            [
+                WireStep::Fired(_),
+                WireStep::End(_) | WireStep::EndWhenIdle(..),
+                ..,
+            ] => None,
+            [WireStep::Fired(words), ..] => self.underway(words, Part::Acknowledgement("")),
+            _ => None,
         }
     }
 
@@ -198,9 +215,7 @@ impl<T: Transport> Run<'_, T> {
     }
 
     fn leave(&self, proof: Option<Proof>, fact: &str) {
-        let exchange = self.line.exchange.as_ref();
-        self.line
-            .fired(exchange.map(|exchange| exchange.number), proof, fact);
+        self.line.fired(self.line.current(), proof, fact);
     }
 
     async fn end(&mut self, end: End) -> Result<After, Stop> {
@@ -269,16 +284,21 @@ impl<T: Transport> Connection<T> {
     /// What remains to be told of a program that went no further: by itself, by
     /// the peer's end, or by the cell's.
     pub(crate) fn cut_off(&mut self) {
-        let underway = self
-            .exchange
-            .as_mut()
-            .and_then(|exchange| exchange.underway.take());
         self.answered();
-        if let Some(Underway { step, words, doing }) = underway {
-            let lane = Lane::Step(step);
-            let exchange = self.exchange.as_ref().map(|exchange| exchange.number);
-            let fact = format!("ended from outside while the server was {doing}");
-            self.fired(exchange, Some(Proof { lane, words }), &fact);
+        let Some(underway) = self.underway.take() else {
+            return;
+        };
+        let (exchange, proof) = (underway.exchange, Some(underway.proof));
+        match underway.part {
+            Part::Doing(doing) => {
+                let fact = format!("ended from outside while the server was {doing}");
+                self.fired(exchange, proof, &fact);
+            }
+            Part::Acknowledgement(fact) => {
+                if self.transport.unacknowledged() == 0 {
+                    self.fired(exchange, proof, fact);
+                }
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::connection::{Connection, Stop};
 use crate::event::Ending;
+use crate::request::SMALL;
 use crate::transport::{Peer, Transport};
 
 /// What has not changed for so long has settled.
@@ -127,8 +128,9 @@ impl<T: Transport> Connection<T> {
         let began = self.now();
         let (mut seen, mut since) = (self.arrived(), began);
         loop {
+            self.absorb_all();
             while self.rest_is_due() && self.transport.unread() > 0 {
-                self.read_once(crate::request::SMALL as usize)?;
+                self.read_once(SMALL as usize)?;
                 self.absorb_all();
             }
             let (arrived, now) = (self.arrived(), self.now());

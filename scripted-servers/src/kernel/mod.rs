@@ -49,9 +49,11 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> TcpState {
     }
 }
 
-/// Time since bytes last arrived, as `TCP_INFO` counts it: in ticks of the
-/// kernel's timer, 4 ms at 250 Hz.
-pub(crate) fn since_data(socket: BorrowedFd<'_>) -> Duration {
+/// A tick of the kernel's timer at 250 Hz; at 100 Hz times are coarser.
+const TICK: Duration = Duration::from_millis(4);
+
+/// Time since bytes last arrived, as `TCP_INFO` counts it.
+fn since_data(socket: BorrowedFd<'_>) -> Duration {
     let millis = raw::tcp_info(socket).map_or(0, |info| {
         u32::from_ne_bytes([info[52], info[53], info[54], info[55]])
     });
@@ -64,23 +66,50 @@ pub(crate) fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
     raw::stamp_arrivals(socket)
 }
 
-/// Reads what is there: how many bytes, and how long before this call the last
-/// of them had arrived, where the kernel tells.
+/// Reads what is there, told when the socket was last seen empty: how many bytes,
+/// and how long before this call the last of them had arrived.
+///
+/// A stamp of the kernel is exact, but a FIN behind the bytes overwrites it. It
+/// is held against `TCP_INFO`, which counts in ticks and looks at bytes only.
 pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     into: &mut [u8],
-) -> io::Result<(usize, Option<Duration>)> {
-    let called = wall();
+    empty_at: WallTime,
+) -> io::Result<(usize, Duration)> {
+    let called = WallTime::now();
     let (read, stamp) = raw::receive(socket, into)?;
-    Ok((read, stamp.map(|stamp| called.saturating_sub(stamp))))
+    if read == 0 {
+        return Ok((0, Duration::ZERO));
+    }
+    let stamped = stamp.map(|stamp| called.0.saturating_sub(stamp));
+    let unread_for = called.0.saturating_sub(empty_at.0);
+    let age = match stamped {
+        Some(stamped) if unread_for < 2 * TICK => stamped,
+        Some(stamped) => {
+            let counted = since_data(socket).saturating_sub(TICK);
+            if counted > stamped + TICK {
+                counted
+            } else {
+                stamped
+            }
+        }
+        None => since_data(socket),
+    };
+    Ok((read, age))
 }
 
-/// The wall clock as the kernel stamps arrivals with.
-fn wall() -> Duration {
-    let now = clock_gettime(ClockId::Realtime);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    let nanos = u32::try_from(now.tv_nsec).unwrap_or(0);
-    Duration::new(seconds, nanos)
+/// The wall clock, as the kernel stamps arrivals with it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WallTime(Duration);
+
+impl WallTime {
+    /// Now.
+    pub(crate) fn now() -> Self {
+        let now = clock_gettime(ClockId::Realtime);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+        let nanos = u32::try_from(now.tv_nsec).unwrap_or(0);
+        Self(Duration::new(seconds, nanos))
+    }
 }
 
 /// From here on nothing arrives on this socket any more: a filter drops all
