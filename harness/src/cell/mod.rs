@@ -260,3 +260,15 @@ impl Cell<'_> {
         runtime.block_on(drive(errand)).map_err(own)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_cell_becomes_a_reason_that_says_whose_fault_it_is() {
+        let broken = unwind::<()>(|| panic!("nothing at {}", 7));
+        assert_eq!(broken, Err("a bug in wirefault: nothing at 7".to_owned()));
+        assert_eq!(unwind(|| Ok(1)), Ok(1));
+    }
+}
