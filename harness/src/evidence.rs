@@ -75,8 +75,14 @@ impl EvidenceLog {
 
     /// Takes what the harness saw, and writes it down at once.
     pub fn client(&self, event: ClientEvent) {
+        self.client_at(Duration::MAX, event);
+    }
+
+    /// As [`EvidenceLog::client`], for what is known to have happened at a time
+    /// that is over by now. Entries keep the order in which they were written.
+    pub fn client_at(&self, at: Duration, event: ClientEvent) {
         let mut state = self.state();
-        state.push(self.now(), Event::Client(event));
+        state.push(at.min(self.now()), Event::Client(event));
         state.write();
     }
 

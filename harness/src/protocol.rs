@@ -162,21 +162,11 @@ pub(crate) fn harmless(text: &str) -> String {
 
 /// As [`harmless`], with so many characters kept.
 pub(crate) fn harmless_start(text: &str, kept: usize) -> String {
-    let mut harmless = String::new();
-    for character in text.chars().take(kept) {
-        if character.is_control() || is_formatting(character) {
-            harmless.extend(character.escape_default());
-        } else {
-            harmless.push(character);
-        }
-    }
-    harmless
-}
-
-/// Characters that turn the direction of text or hide themselves.
-fn is_formatting(character: char) -> bool {
-    matches!(character,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    let end = text
+        .char_indices()
+        .nth(kept)
+        .map_or(text.len(), |(at, _)| at);
+    scenarios::document::harmless(&text[..end])
 }
 
 /// Cuts a stream of bytes into lines.

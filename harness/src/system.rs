@@ -23,12 +23,11 @@ pub(crate) fn die_with_parent(command: &mut Command) {
         if rustix::process::getppid() == Some(parent) {
             Ok(())
         } else {
-            Err(std::io::Error::other("the parent is gone"))
+            Err(rustix::io::Errno::SRCH.into())
         }
     };
     // SAFETY: between fork and exec only async-signal-safe calls are allowed;
-    // `ask` makes two system calls and neither allocates nor locks on its good
-    // path (an error path without a parent has nobody left to deadlock with).
+    // `ask` makes two system calls and neither allocates nor locks.
     unsafe {
         command.pre_exec(ask);
     }

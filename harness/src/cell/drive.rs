@@ -4,52 +4,29 @@
 //! Everything seen goes into the evidence; nothing is judged here. All waiting
 //! is on the cell's clock or on facts.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use client_kit::protocol::Control;
 use scenarios::evidence::ClientEvent;
-use scenarios::manifest::CommandLine;
 use scenarios::verdict::EndedBy;
 use scripted_servers::clock::Clock;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
 use super::ending::{Act, Ending, Facts, Patience};
 use super::kept::Kept;
-use crate::command;
+use super::processors::Processors;
+use super::streams::{Input, Output};
+use super::talk::Talk;
 use crate::evidence::{EvidenceLog, Signals};
-use crate::launch::{Launched, Launcher, Program, Status, Usage};
-use crate::protocol::{Conversation, control_line};
+use crate::launch::{Launched, Launcher, Program, Status};
+use crate::protocol::control_line;
 use crate::run::{Interrupt, Slot};
-
-/// How a client is spoken with.
-pub(super) enum Talk {
-    /// By the client protocol.
-    Protocol {
-        /// The line with the work.
-        work: Vec<u8>,
-        /// What it is asked to report on.
-        conversation: Conversation,
-    },
-    /// Not at all: its exit code is its report.
-    Command {
-        /// How it shows what happened.
-        line: CommandLine,
-        /// Number of the call that it makes.
-        call: u32,
-        /// Where it saves the answer's content.
-        output: PathBuf,
-    },
-}
 
 /// One client's way through a cell.
 pub(super) struct Errand<'a> {
-    pub(super) wirefault: &'a std::path::Path,
+    pub(super) wirefault: &'a Path,
     pub(super) program: Program<'a>,
     pub(super) talk: Talk,
     pub(super) patience: Patience,
@@ -83,62 +60,50 @@ pub(super) enum Ended {
     Broken,
 }
 
-/// Time between two looks at whether the client still uses a processor.
-const IDLE_CHECK: Duration = Duration::from_millis(100);
-
-/// Bytes read at once.
-const CHUNK: usize = 32 * 1024;
-
-/// Bytes that are read of a stream once the client has ended. A pipe holds far
-/// less; only something that still writes could make it more.
-const REST: usize = 16 * 1024 * 1024;
-
 /// Runs the client to its end.
 pub(super) async fn drive(errand: Errand<'_>) -> io::Result<Ended> {
     let launched = Launched::start(errand.wirefault, &errand.program)?;
-    let Launched {
-        stdin,
-        stdout,
-        stderr,
-        launcher,
-    } = launched;
-    let mut driver = Driver {
-        ending: Ending::starting(errand.patience, errand.clock.now()),
+    let now = errand.clock.now();
+    let driver = Driver {
+        args: errand.program.args,
+        talk: errand.talk,
+        log: errand.log,
+        clock: errand.clock,
+        interrupt: errand.interrupt,
+        client_ended: errand.client_ended,
+        ending: Ending::starting(errand.patience, now),
         signals: errand.log.signals(),
-        errand,
-        stdin,
-        stdout: Some(stdout),
-        stderr: Some(stderr),
-        unsent: Vec::new(),
-        pid: None,
+        processors: Processors::new(errand.slot),
+        stdin: Input::new(launched.stdin),
+        stdout: Output::new(launched.stdout, errand.stdout),
+        stderr: Output::new(launched.stderr, errand.stderr),
         complete: None,
+        ended_at: None,
         killed: false,
-        outcome: None,
-        delays: BTreeMap::new(),
-        last_run: None,
-        next_idle_check: None,
+        interrupted: false,
     };
-    driver.run(launcher).await
+    driver.run(launched.launcher).await
 }
 
 struct Driver<'a> {
-    errand: Errand<'a>,
+    args: &'a [String],
+    talk: Talk,
+    log: &'a EvidenceLog,
+    clock: &'a dyn Clock,
+    interrupt: &'a Interrupt,
+    client_ended: &'a (dyn Fn() + Sync),
     ending: Ending,
     signals: watch::Receiver<Signals>,
-    stdin: Option<pipe::Sender>,
-    stdout: Option<pipe::Receiver>,
-    stderr: Option<pipe::Receiver>,
-    /// Bytes for the client's stdin that its pipe did not take yet.
-    unsent: Vec<u8>,
-    pid: Option<u32>,
+    processors: Processors,
+    stdin: Input,
+    stdout: Output,
+    stderr: Output,
+    /// When the last report came.
     complete: Option<Duration>,
+    /// When the client ended, while what it left is looked at.
+    ended_at: Option<Duration>,
     killed: bool,
-    /// What ended it, when that is not a count or a time.
-    outcome: Option<Ended>,
-    /// Run delay by thread, as last seen.
-    delays: BTreeMap<i32, u64>,
-    last_run: Option<u64>,
-    next_idle_check: Option<Duration>,
+    interrupted: bool,
 }
 
 /// What woke the driver.
@@ -153,72 +118,64 @@ enum Woken {
 }
 
 impl Driver<'_> {
-    async fn run(&mut self, mut launcher: Launcher) -> io::Result<Ended> {
-        let mut out = vec![0; CHUNK];
-        let mut err = vec![0; CHUNK];
+    async fn run(mut self, mut launcher: Launcher) -> io::Result<Ended> {
         loop {
             let facts = self.facts();
-            let until = match self.ending.next(self.errand.clock.now(), &facts) {
+            let until = match self.ending.next(self.clock.now(), &facts) {
                 Act::WaitUntil(until) => until,
                 Act::Finish => {
                     self.finish()?;
                     continue;
                 }
                 Act::Kill => {
-                    self.sample();
+                    self.processors.sample();
                     launcher.kill();
                     continue;
                 }
-                Act::Abandon => {
-                    self.launcher_failed(&mut launcher, "does not answer")?;
-                    return Ok(Ended::Broken);
-                }
+                Act::Abandon => return self.broken(&mut launcher, "does not answer"),
             };
-            match self.wait(&mut launcher, until, &mut out, &mut err).await? {
+            match self.wait(&mut launcher, until).await? {
                 Woken::Status(None) => {
-                    self.launcher_failed(&mut launcher, "was killed, not by wirefault")?;
-                    return Ok(Ended::Broken);
+                    return self.broken(&mut launcher, "was killed, not by wirefault");
                 }
                 Woken::Status(Some(status)) => {
                     if let Some(ended) = self.status(status)? {
                         return Ok(ended);
                     }
                 }
-                Woken::Stdout(read) => self.stdout_read(read, &out)?,
-                Woken::Stderr(read) => self.stderr_read(read, &err)?,
-                Woken::Sent(sent) => self.sent(sent),
+                Woken::Stdout(read) => {
+                    let bytes = self.stdout.take(read?)?;
+                    let events = self.talk.hear(bytes);
+                    self.heard(events);
+                }
+                Woken::Stderr(read) => drop(self.stderr.take(read?)?),
+                Woken::Sent(sent) => self.stdin.sent(sent),
                 Woken::Signals => self.look_at_contact(),
-                Woken::Time => self.look_at_idle(),
+                Woken::Time => self.processors.look(self.clock.now()),
                 Woken::Interrupt => {
-                    self.outcome = Some(Ended::Interrupted);
+                    self.interrupted = true;
                     self.error("the run was interrupted".to_owned());
-                    self.ending.going(self.errand.clock.now());
+                    self.ending.going(self.clock.now());
                     launcher.kill();
                 }
             }
         }
     }
 
-    async fn wait(
-        &mut self,
-        launcher: &mut Launcher,
-        until: Duration,
-        out: &mut [u8],
-        err: &mut [u8],
-    ) -> io::Result<Woken> {
-        let until = self.next_idle_check.map_or(until, |check| check.min(until));
-        let interrupted = self.outcome.is_some();
+    async fn wait(&mut self, launcher: &mut Launcher, until: Duration) -> io::Result<Woken> {
+        let look = self.processors.next_look();
+        let until = look.map_or(until, |look| look.min(until));
         let woken = tokio::select! {
             // What the client said before it ended is heard before its end, and
             // a client that prints without end cannot hide what is rarer.
             biased;
-            () = self.errand.interrupt.raised(), if !interrupted => Woken::Interrupt,
+            () = self.interrupt.raised(), if !self.interrupted => Woken::Interrupt,
             _ = self.signals.changed() => Woken::Signals,
-            sent = send(&mut self.stdin, &self.unsent) => Woken::Sent(sent),
-            read = read(&mut self.stdout, out) => Woken::Stdout(read),
-            read = read(&mut self.stderr, err) => Woken::Stderr(read),
+            sent = self.stdin.send() => Woken::Sent(sent),
+            read = self.stdout.read() => Woken::Stdout(read),
+            read = self.stderr.read() => Woken::Stderr(read),
             status = launcher.status() => Woken::Status(status?),
-            _ = self.errand.clock.sleep_until(until) => Woken::Time,
+            _ = self.clock.sleep_until(until) => Woken::Time,
         };
         Ok(woken)
     }
@@ -226,7 +183,7 @@ impl Driver<'_> {
     fn facts(&self) -> Facts {
         Facts {
             complete: self.complete,
-            last_traffic: self.errand.log.last_traffic(),
+            last_traffic: self.log.last_traffic(),
             limit: self.signals.borrow().limit,
         }
     }
@@ -236,24 +193,30 @@ impl Driver<'_> {
         match status {
             Status::Spawned { pid } => self.spawned(pid),
             Status::NotSpawned { missing, reason } => {
-                (self.errand.client_ended)();
+                (self.client_ended)();
                 let ended = Ended::NotStarted { missing, reason };
-                return Ok(Some(self.outcome.take().unwrap_or(ended)));
+                return Ok(Some(self.unless_interrupted(ended)));
             }
             Status::Exited {
                 code,
                 signal,
                 killed,
+                monotonic_ns,
                 run_delay_ns,
-                ..
             } => {
-                let client_ended = self.errand.client_ended;
-                // Beside each other: neither the servers nor the times of what
-                // the client has said last may have to wait.
+                let client_ended = self.client_ended;
+                let ago = crate::launch::monotonic_ns().saturating_sub(monotonic_ns);
+                let ended_at = self.clock.now().saturating_sub(Duration::from_nanos(ago));
+                self.ended_at = Some(ended_at);
+                self.killed = killed;
+                self.processors.ended(run_delay_ns);
+                // Beside each other: the servers have to know at once, and may
+                // take their time.
                 std::thread::scope(|scope| {
                     scope.spawn(client_ended);
-                    self.exited(code, signal, killed, run_delay_ns)
+                    self.exited(code, signal)
                 })?;
+                self.ending.going(self.clock.now());
             }
             Status::Swept { count, left } => return self.swept(count, left).map(Some),
         }
@@ -261,67 +224,40 @@ impl Driver<'_> {
     }
 
     fn spawned(&mut self, pid: u32) {
-        let now = self.errand.clock.now();
-        self.pid = Some(pid);
+        let now = self.clock.now();
         self.ending.working(now);
-        let args = self.errand.program.args.to_vec();
-        self.errand.log.client(ClientEvent::Spawned { pid, args });
-        self.next_idle_check = Some(now + IDLE_CHECK);
-        self.errand.log.client(ClientEvent::Work);
-        if let Talk::Protocol { work, .. } = &mut self.errand.talk {
-            self.unsent = std::mem::take(work);
+        self.processors.started(pid, now);
+        let args = self.args.to_vec();
+        self.tell(ClientEvent::Spawned { pid, args });
+        self.tell(ClientEvent::Work);
+        if let Talk::Protocol { work, .. } = &self.talk {
+            self.stdin.add(work);
         }
     }
 
-    fn exited(
-        &mut self,
-        code: Option<i32>,
-        signal: Option<i32>,
-        killed: bool,
-        run_delay_ns: u64,
-    ) -> io::Result<()> {
-        self.errand.slot.release();
-        self.next_idle_check = None;
-        self.unsent.clear();
-        self.killed = killed;
+    /// All that is left of an ended client is what it has printed.
+    fn exited(&mut self, code: Option<i32>, signal: Option<i32>) -> io::Result<()> {
+        self.stdin.end();
         self.hear_the_rest()?;
-        self.conclude(code);
-        if let Some(tid) = self.pid.and_then(|pid| i32::try_from(pid).ok()) {
-            self.delays.insert(tid, run_delay_ns);
+        let (stdout, stderr) = (self.stdout.seen(), self.stderr.seen());
+        if let Some(event) = self.talk.conclude(code, stdout, stderr) {
+            self.tell(event);
         }
-        self.log_run_delay();
-        self.errand.log.client(ClientEvent::Exited {
+        let killed = self.killed;
+        self.tell(self.processors.run_delay());
+        self.tell(ClientEvent::Exited {
             code,
             signal,
             killed,
         });
-        self.ending.going(self.errand.clock.now());
         Ok(())
     }
 
-    /// What the exit code says, where it says something.
-    fn conclude(&mut self, code: Option<i32>) {
-        let stderr = self.errand.stderr.seen();
-        let event = match &self.errand.talk {
-            Talk::Command { line, call, output } => {
-                let stdout = self.errand.stdout.seen();
-                command::shown(line, *call, code, stdout, stderr, output)
-            }
-            Talk::Protocol { conversation, .. } => {
-                let unsupported = code == Some(command::UNSUPPORTED) && !conversation.is_complete();
-                unsupported.then(|| ClientEvent::Unsupported {
-                    reason: command::unsupported(stderr),
-                })
-            }
-        };
-        if let Some(event) = event {
-            self.errand.log.client(event);
-        }
-    }
-
     fn swept(&mut self, count: u32, left: u32) -> io::Result<Ended> {
-        if count > 0 {
-            self.errand.log.client(ClientEvent::Swept { count });
+        self.ended_at = None;
+        // What was killed together with the client was not left behind by it.
+        if count > 0 && !self.killed {
+            self.tell(ClientEvent::Swept { count });
         }
         if left > 0 {
             self.error(format!(
@@ -329,182 +265,85 @@ impl Driver<'_> {
             ));
         }
         self.hear_the_rest()?;
-        self.errand.stdout.end()?;
-        self.errand.stderr.end()?;
+        self.stdout.end()?;
+        self.stderr.end()?;
         let limit = self.signals.borrow().limit;
         let ended = Ended::Ran(self.ending.ended_by(self.killed, limit));
-        Ok(self.outcome.take().unwrap_or(ended))
+        Ok(self.unless_interrupted(ended))
+    }
+
+    fn unless_interrupted(&self, ended: Ended) -> Ended {
+        if self.interrupted {
+            Ended::Interrupted
+        } else {
+            ended
+        }
     }
 
     /// Without its launcher the client is dead too: the kernel has seen to that,
     /// and what it had started is swept here.
-    fn launcher_failed(&mut self, launcher: &mut Launcher, how: &str) -> io::Result<()> {
+    fn broken(&mut self, launcher: &mut Launcher, how: &str) -> io::Result<Ended> {
         let count = launcher.abandon();
-        (self.errand.client_ended)();
-        self.errand.slot.release();
+        (self.client_ended)();
+        self.processors.give_back();
         self.hear_the_rest()?;
         self.error(format!(
             "the launcher, which starts and watches the client, {how}"
         ));
         if count > 0 {
-            self.errand.log.client(ClientEvent::Swept { count });
+            self.tell(ClientEvent::Swept { count });
         }
-        self.errand.stdout.end()?;
-        self.errand.stderr.end()
+        self.stdout.end()?;
+        self.stderr.end()?;
+        Ok(Ended::Broken)
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.errand.log.client(ClientEvent::FinishSent);
-        self.unsent.extend(control_line(&Control::Finish {})?);
+        self.tell(ClientEvent::FinishSent);
+        self.stdin.add(&control_line(&Control::Finish {})?);
         Ok(())
     }
 
-    fn sent(&mut self, sent: io::Result<usize>) {
-        match sent {
-            Ok(count) => drop(self.unsent.drain(..count)),
-            // The client has closed its stdin. Its reports tell what it makes
-            // of that.
-            Err(_) => {
-                self.stdin = None;
-                self.unsent.clear();
-            }
-        }
-    }
-
-    fn stdout_read(&mut self, read: io::Result<usize>, chunk: &[u8]) -> io::Result<()> {
-        let count = read?;
-        if count == 0 {
-            self.stdout = None;
-        }
-        self.heard(&chunk[..count])
-    }
-
-    fn stderr_read(&mut self, read: io::Result<usize>, chunk: &[u8]) -> io::Result<()> {
-        let count = read?;
-        if count == 0 {
-            self.stderr = None;
-        }
-        self.errand.stderr.take(&chunk[..count])
-    }
-
-    /// Takes what the client has printed; nothing means that its stdout ended.
-    fn heard(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.errand.stdout.take(bytes)?;
-        let Talk::Protocol { conversation, .. } = &mut self.errand.talk else {
-            return Ok(());
-        };
-        let events = if bytes.is_empty() {
-            conversation.end().into_iter().collect()
-        } else {
-            conversation.hear(bytes)
-        };
-        let complete = conversation.is_complete();
-        let reported = events
-            .iter()
-            .any(|event| matches!(event, ClientEvent::Report(_)));
+    /// Takes what the client has said.
+    fn heard(&mut self, events: Vec<ClientEvent>) {
+        let is_report = |event: &ClientEvent| matches!(event, ClientEvent::Report(_));
+        let reported = events.iter().any(is_report);
         for event in events {
-            self.errand.log.client(event);
+            self.tell(event);
         }
         if reported {
-            self.sample();
-            self.log_run_delay();
+            self.processors.sample();
+            self.tell(self.processors.run_delay());
         }
-        if complete && self.complete.is_none() {
-            self.complete = Some(self.errand.clock.now());
+        if self.complete.is_none() && self.talk.is_complete() {
+            self.complete = Some(self.clock.now());
         }
-        Ok(())
     }
 
-    /// Takes what the pipes still hold. Past the runtime, which may not know
-    /// yet that they are ready.
     fn hear_the_rest(&mut self) -> io::Result<()> {
-        let mut chunk = vec![0; CHUNK];
-        let mut room = REST;
-        while let Some(count) = read_now(self.stdout.as_ref(), &mut chunk)? {
-            self.stdout_read(Ok(count), &chunk)?;
-            room = room.saturating_sub(count.max(1));
-            if room == 0 {
-                break;
-            }
-        }
-        let mut room = REST;
-        while let Some(count) = read_now(self.stderr.as_ref(), &mut chunk)? {
-            self.stderr_read(Ok(count), &chunk)?;
-            room = room.saturating_sub(count.max(1));
-            if room == 0 {
-                break;
-            }
-        }
+        let mut events = Vec::new();
+        let talk = &mut self.talk;
+        self.stdout
+            .take_the_rest(|bytes| events.extend(talk.hear(bytes)))?;
+        self.stderr.take_the_rest(|_| ())?;
+        self.heard(events);
         Ok(())
     }
 
     fn look_at_contact(&mut self) {
         if self.signals.borrow_and_update().contact {
-            self.errand.slot.release();
-            self.next_idle_check = None;
+            self.processors.give_back();
         }
-    }
-
-    /// A client that never connects gives its processor back when it has gone
-    /// idle.
-    fn look_at_idle(&mut self) {
-        let now = self.errand.clock.now();
-        let (Some(pid), Some(check)) = (self.pid, self.next_idle_check) else {
-            return;
-        };
-        if now < check {
-            return;
-        }
-        let usage = Usage::of_tree(pid);
-        if self.last_run == Some(usage.run_ns) && !usage.wants_to_run {
-            self.errand.slot.release();
-            self.next_idle_check = None;
-        } else {
-            self.last_run = Some(usage.run_ns);
-            self.next_idle_check = Some(now + IDLE_CHECK);
-        }
-    }
-
-    fn sample(&mut self) {
-        if let Some(pid) = self.pid {
-            self.delays.extend(Usage::of_tree(pid).delay_ns);
-        }
-    }
-
-    fn log_run_delay(&self) {
-        let micros = self.delays.values().sum::<u64>() / 1000;
-        self.errand.log.client(ClientEvent::RunDelay { micros });
     }
 
     fn error(&self, reason: String) {
-        self.errand.log.client(ClientEvent::HarnessError { reason });
+        self.tell(ClientEvent::HarnessError { reason });
     }
-}
 
-/// Reads from a stream that may have ended; then never.
-async fn read(stream: &mut Option<pipe::Receiver>, into: &mut [u8]) -> io::Result<usize> {
-    match stream {
-        Some(stream) => stream.read(into).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Sends what is unsent; never, when that is nothing.
-async fn send(stdin: &mut Option<pipe::Sender>, unsent: &[u8]) -> io::Result<usize> {
-    match stdin {
-        Some(stdin) if !unsent.is_empty() => stdin.write(unsent).await,
-        _ => std::future::pending().await,
-    }
-}
-
-/// Reads what is there; none, when there is nothing now.
-fn read_now(stream: Option<&pipe::Receiver>, into: &mut [u8]) -> io::Result<Option<usize>> {
-    let Some(stream) = stream else {
-        return Ok(None);
-    };
-    match rustix::io::read(stream.as_fd(), into) {
-        Ok(count) => Ok(Some(count)),
-        Err(rustix::io::Errno::AGAIN) => Ok(None),
-        Err(error) => Err(error.into()),
+    /// Leaves evidence. What is only noticed when the client has ended happened
+    /// before that.
+    fn tell(&self, event: ClientEvent) {
+        let at = self.ended_at.unwrap_or(Duration::MAX);
+        self.log.client_at(at, event);
     }
 }

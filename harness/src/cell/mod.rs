@@ -8,7 +8,10 @@ mod drive;
 mod ending;
 mod folder;
 mod kept;
+mod processors;
 mod stage;
+mod streams;
+mod talk;
 mod work;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -115,8 +118,9 @@ fn conclude(folder: &CellFolder, record: &CellRecord, log: &EvidenceLog) -> Cell
         if record.not_run.is_some() {
             write_json(&folder.record(), record)?;
         }
-        folder.remove_scratch()
+        Ok(())
     });
+    folder.remove_scratch();
     match written {
         Ok(()) => verdict,
         Err(error) => {
@@ -254,5 +258,17 @@ impl Cell<'_> {
             client_ended: &|| stage.client_ended(),
         };
         runtime.block_on(drive(errand)).map_err(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_cell_becomes_a_reason_that_says_whose_fault_it_is() {
+        let broken = unwind::<()>(|| panic!("nothing at {}", 7));
+        assert_eq!(broken, Err("a bug in wirefault: nothing at 7".to_owned()));
+        assert_eq!(unwind(|| Ok(1)), Ok(1));
     }
 }

@@ -8,9 +8,9 @@ use scenarios::manifest::{CommandLine, Manifest, OperationName, Start};
 use scenarios::plan::Limits;
 use scenarios::resolve::ResolvedCall;
 
-use super::drive::Talk;
 use super::folder::CellFolder;
 use super::stage::Stage;
+use super::talk::Talk;
 use crate::command::{self, CommandCall, fill};
 use crate::launch::Stdin;
 use crate::protocol::{Conversation, work_line};

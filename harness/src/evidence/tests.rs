@@ -151,3 +151,15 @@ fn our_own_probes_are_no_traffic() {
     log.record(accepted(1));
     assert!(log.last_traffic().is_some());
 }
+
+#[test]
+fn a_time_that_is_over_is_kept_and_one_to_come_is_not_believed() {
+    let folder = TempDir::new().unwrap();
+    let log = log(&folder, 200, &[]);
+    log.client(ClientEvent::Work);
+    log.client_at(Duration::ZERO, ClientEvent::FinishSent);
+    log.client_at(Duration::from_secs(3600), ClientEvent::FinishSent);
+    let (entries, _) = log.entries();
+    assert_eq!(entries[1].at_us, 0);
+    assert!(entries[2].at_us < 3_600_000_000);
+}

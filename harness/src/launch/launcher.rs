@@ -16,11 +16,10 @@ use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, WaitOptions, getpid, pidfd_open,
     set_child_subreaper, setrlimit, setsid, waitid, waitpid,
 };
-use rustix::time::{ClockId, clock_gettime};
 
 use super::procfs::run_delay_ns;
 use super::tree::{Swept, sweep};
-use super::{GO, KILL, Status};
+use super::{GO, KILL, Status, monotonic_ns};
 
 /// The largest file that a client may write. An endless answer that is saved
 /// must not fill the disk.
@@ -146,9 +145,7 @@ fn wait(control: BorrowedFd<'_>, client: Pid) -> io::Result<Woken> {
 
 /// Reaps the client, which has ended or was killed.
 fn reap_client(pid: Pid, ordered: bool) -> Status {
-    let now = clock_gettime(ClockId::Monotonic);
-    let monotonic_ns = u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000
-        + u64::try_from(now.tv_nsec).unwrap_or(0);
+    let monotonic_ns = monotonic_ns();
     let run_delay_ns = run_delay_ns(pid.as_raw_nonzero().get());
     let waited = waitpid(Some(pid), WaitOptions::NOHANG).ok().flatten();
     let (code, signal) = waited.map_or((None, None), |(_, status)| {

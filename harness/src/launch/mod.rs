@@ -16,6 +16,7 @@ mod launcher;
 mod procfs;
 mod tree;
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 pub use handle::{Launched, Launcher, Program, Stdin, become_subreaper};
@@ -30,6 +31,13 @@ const GO: u8 = b'g';
 
 /// From the harness: kill the client and all that it started.
 const KILL: u8 = b'k';
+
+/// CLOCK_MONOTONIC in nanoseconds: the one time that two processes share.
+pub(crate) fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}
 
 /// What a launcher tells the harness, a JSON line each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
