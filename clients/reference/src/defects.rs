@@ -166,7 +166,7 @@ pub const LIST: &[(Defect, &str, &str)] = &[
     (
         Defect::RetriesWithoutLimit,
         "retries-without-limit",
-        "it has no limit of attempts",
+        "it has no limit of attempts, and its waits do not grow",
     ),
     (
         Defect::ReusesPoisonedConnection,

@@ -138,6 +138,7 @@ pub(crate) fn decide(
     match fitting.map_or(Then::Stop, |rule| rule.then) {
         Then::Stop => None,
         Then::AtOnce => Some(Duration::ZERO),
+        Then::BackOff if defects.has(Defect::RetriesWithoutLimit) => Some(backoff(1, random())),
         Then::BackOff => Some(backoff(done, random())),
         Then::AsAsked => asked
             .filter(|wait| *wait <= LONGEST_RETRY_AFTER)
