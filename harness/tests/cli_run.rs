@@ -379,8 +379,14 @@ fn an_interrupted_run_ends_with_6_and_still_leaves_its_record() {
     let (bench, code) = stopped_by(rustix::process::Signal::INT);
     assert_eq!(code, Some(6));
     let record = record(&bench, "out");
-    assert_eq!(record.cells.len(), 1, "the cell that was done: {record:?}");
-    assert_eq!(record.missing[0].case, "timeout/silent");
+    // Whether the quick cell was done by then is chance; the slow one was not.
+    assert_eq!(record.cells.len() + record.missing.len(), 2, "{record:?}");
+    let missing: Vec<&str> = record
+        .missing
+        .iter()
+        .map(|cell| cell.case.as_str())
+        .collect();
+    assert!(missing.contains(&"timeout/silent"), "{missing:?}");
 }
 
 #[test]
