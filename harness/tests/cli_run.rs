@@ -2,6 +2,7 @@
 //! with which code they end.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod support;
 mod workbench;
 
 use reports::record::{Disposition, RunRecord};
@@ -83,7 +84,7 @@ fn a_regression_ends_with_1_and_is_proved() {
         "      asserts    delivered: {api: 1}\n",
         "      stated at  scenarios/suite/request/cut.yaml:13\n",
         "      events     ",
-        "in out/baseline (bad.yaml)",
+        "  out/baseline/bad.yaml\n",
     ] {
         assert!(
             done.stdout.contains(part),
@@ -328,4 +329,76 @@ fn the_judge_says_when_evidence_was_touched() {
     bench
         .run(&["judge", "out"])
         .complains("request/cut [bad]: judged otherwise than when it ran");
+}
+
+/// A server that never answers, and a client that waits five seconds for it.
+const SILENT: &str = r#"title: Nobody answers
+why: A run can be stopped while clients wait.
+servers:
+  api:
+    script:
+      - cut: { after: request, with: hang }
+call: { method: GET, url: "{api}/slow" }
+limits: { idle: 20s, total: 25s }
+expect:
+  must:
+    - outcome: unknown
+"#;
+
+/// Starts a run of the slow scenario and sends a signal once its client has
+/// been delivered; gives how the program ended.
+fn stopped_by(signal: rustix::process::Signal) -> (Workbench, Option<i32>) {
+    let bench = Workbench::with_cut();
+    bench.write("scenarios/suite/timeout/silent.yaml", SILENT);
+    let mut child = bench.start(&[
+        "run",
+        "--client",
+        "reference",
+        "--out",
+        "out",
+        "--jobs",
+        "1",
+    ]);
+    support::eventually("the slow request", || {
+        let cells = std::fs::read_dir(bench.path().join("out/cells")).ok()?;
+        let silent = cells.flatten().map(|entry| entry.path());
+        let silent = silent
+            .into_iter()
+            .find(|path| path.to_string_lossy().contains("silent"))?;
+        let events = std::fs::read_to_string(silent.join("events.jsonl")).ok()?;
+        events.contains("\"delivered\"").then_some(())
+    });
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, signal).unwrap();
+    let code = child.wait().unwrap().code();
+    (bench, code)
+}
+
+#[test]
+fn an_interrupted_run_ends_with_6_and_still_leaves_its_record() {
+    let (bench, code) = stopped_by(rustix::process::Signal::INT);
+    assert_eq!(code, Some(6));
+    let record = record(&bench, "out");
+    // Whether the quick cell was done by then is chance; the slow one was not.
+    assert_eq!(record.cells.len() + record.missing.len(), 2, "{record:?}");
+    let missing: Vec<&str> = record
+        .missing
+        .iter()
+        .map(|cell| cell.case.as_str())
+        .collect();
+    assert!(missing.contains(&"timeout/silent"), "{missing:?}");
+}
+
+#[test]
+fn a_run_that_was_killed_is_judged_as_far_as_it_came() {
+    let (bench, code) = stopped_by(rustix::process::Signal::KILL);
+    assert_eq!(code, None);
+    let done = bench.run(&["judge", "out"]).ends_with(6);
+    assert!(done.stderr.contains("did not come to its end"), "{done:?}");
+    let broken = "the record breaks off before the cell ended";
+    assert!(
+        done.stdout.contains("timeout/silent [reference]"),
+        "{done:?}"
+    );
+    assert!(done.stdout.contains(broken), "{done:?}");
 }

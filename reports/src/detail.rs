@@ -1,7 +1,7 @@
 //! What there is to say about one cell beyond its mark, as titles and labelled
 //! facts. The formats for people lay it out; none of them words it anew.
 
-use scenarios::verdict::Finding;
+use scenarios::verdict::{Finding, Verdict};
 
 use crate::record::{Cell, Disposition};
 use crate::words;
@@ -42,6 +42,9 @@ pub fn of_cell(cell: &Cell) -> Vec<(&'static str, String)> {
     if let Some(stderr) = &cell.stderr {
         facts.push(("stderr", stderr.clone()));
     }
+    if !matches!(cell.judged.verdict, Verdict::Skipped | Verdict::Unsupported) {
+        facts.push(("evidence", format!("cells/{}/events.jsonl", cell.id)));
+    }
     facts
 }
 
@@ -57,10 +60,7 @@ pub fn of_finding(cell: &Cell, finding: &Finding) -> Detail {
     }
     if !finding.events.is_empty() {
         let numbers: Vec<_> = finding.events.iter().map(u64::to_string).collect();
-        facts.push((
-            "events",
-            format!("{} in cells/{}/events.jsonl", numbers.join(", "), cell.id),
-        ));
+        facts.push(("events", numbers.join(", ")));
     }
     Detail {
         title: format!(

@@ -56,9 +56,9 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         }
     }
     let record = planned.record(verdicts, &|id| folder.stderr(id));
-    compare(&folder, &record, context);
+    let ended = compare(&folder, &record, context);
     present::present(&record, &arguments.shown, &arguments.common, context)?;
-    Ok(Exit::of_record(&record))
+    Ok(Exit::winner([Exit::of_record(&record), ended]))
 }
 
 fn planned(folder: &RunFolder) -> Result<Planned, Failure> {
@@ -79,19 +79,20 @@ fn planned(folder: &RunFolder) -> Result<Planned, Failure> {
 }
 
 /// Says so when the run itself came to other verdicts: then the judge has
-/// changed since, or somebody touched the evidence.
-fn compare(folder: &RunFolder, record: &RunRecord, context: &mut Context<'_, '_>) {
+/// changed since, or somebody touched the evidence. Gives what it means for the
+/// exit code: a run without a record did not come to its end.
+fn compare(folder: &RunFolder, record: &RunRecord, context: &mut Context<'_, '_>) -> Exit {
     let Ok(bytes) = std::fs::read(folder.path.join("run.json")) else {
         context
             .output
             .message("There is no run.json: the run did not come to its end.");
-        return;
+        return Exit::Incomplete;
     };
     let Ok(before) = serde_json::from_slice::<RunRecord>(&bytes) else {
         context
             .output
             .message("run.json can not be read; judged from the evidence alone.");
-        return;
+        return Exit::AsExpected;
     };
     let was: BTreeMap<&str, _> = before
         .cells
@@ -107,4 +108,5 @@ fn compare(folder: &RunFolder, record: &RunRecord, context: &mut Context<'_, '_>
             ));
         }
     }
+    Exit::AsExpected
 }

@@ -226,15 +226,12 @@ fn closing(folder: &RunFolder, proposals: &BTreeMap<String, String>) -> String {
     let shown = folder.shown.display();
     let mut text = format!("Run folder: {shown}\n");
     if !proposals.is_empty() {
-        let files: Vec<String> = proposals
-            .keys()
-            .map(|client| format!("{client}.yaml"))
-            .collect();
-        text.push_str(&format!(
-            "To accept what differs, say why in {shown}/baseline ({}) and copy the files into the \
-             baseline.\n",
-            files.join(", ")
-        ));
+        text.push_str(
+            "To accept what differs, say why in these files and copy them into the baseline:\n",
+        );
+        for client in proposals.keys() {
+            text.push_str(&format!("  {shown}/baseline/{client}.yaml\n"));
+        }
     }
     text
 }

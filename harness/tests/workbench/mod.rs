@@ -126,6 +126,17 @@ impl Workbench {
         }
     }
 
+    /// Starts the program in the root, with nobody reading what it says.
+    pub(crate) fn start(&self, args: &[&str]) -> std::process::Child {
+        std::process::Command::new(assert_cmd::cargo::cargo_bin("wirefault"))
+            .args(args)
+            .current_dir(self.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
     fn command(&self, args: &[&str]) -> assert_cmd::Command {
         let mut command = assert_cmd::Command::cargo_bin("wirefault").unwrap();
         command

@@ -11,6 +11,9 @@ use crate::record::{Cell, Disposition, RunRecord};
 use crate::table::Table;
 use crate::words;
 
+/// Cells without a result that are named; after an interrupt there are many.
+const MISSING_SHOWN: usize = 10;
+
 /// Columns of the labels.
 const LABEL: usize = 10;
 
@@ -64,17 +67,18 @@ fn render_group(group: &[&Cell], view: &View, out: &mut String) {
         }
     }
     for (cell, times) in kinds {
-        let (word, color) = heading(cell);
         let repeats = match group.len() {
             1 => String::new(),
-            all => format!("  ({times} of {all} repeats)"),
+            all => format!(" ({times} of {all} repeats)"),
         };
-        out.push_str(&format!(
-            "\n  {}  {} [{}]{repeats}\n",
-            painter.paint(color, word),
-            one_line(&cell.case()),
-            one_line(&cell.client),
-        ));
+        title(
+            heading(cell),
+            &cell.case(),
+            &cell.client,
+            &repeats,
+            view,
+            out,
+        );
         facts(&detail::of_cell(cell), 4, view, out);
         for finding in shown(cell) {
             let detail = detail::of_finding(cell, finding);
@@ -91,11 +95,7 @@ fn render_group(group: &[&Cell], view: &View, out: &mut String) {
 fn render_known(group: &[&Cell], view: &View, out: &mut String) {
     let Some(cell) = group.first() else { return };
     let reason = cell.baseline.as_ref().map_or("", |entry| &entry.reason);
-    out.push_str(&format!(
-        "\n  {} [{}]\n",
-        one_line(&cell.case()),
-        one_line(&cell.client),
-    ));
+    title(heading(cell), &cell.case(), &cell.client, "", view, out);
     let seen = format!(
         "{}; {}",
         words::verdict(cell.judged.verdict),
@@ -107,6 +107,27 @@ fn render_known(group: &[&Cell], view: &View, out: &mut String) {
         view,
         out,
     );
+}
+
+/// `regression  case [client]`; the client goes below where it does not fit.
+fn title(
+    (word, color): (&str, Color),
+    case: &str,
+    client: &str,
+    rest: &str,
+    view: &View,
+    out: &mut String,
+) {
+    let painter = Painter { color: view.color };
+    let indent = 4 + word.len();
+    let name = format!("{} [{}]{rest}", one_line(case), one_line(client));
+    let lines = wrap(&name, view.width.saturating_sub(indent));
+    let below = format!("\n{:indent$}", "");
+    out.push_str(&format!(
+        "\n  {}  {}\n",
+        painter.paint(color, word),
+        lines.join(&below)
+    ));
 }
 
 fn heading(cell: &Cell) -> (&'static str, Color) {
@@ -151,27 +172,36 @@ fn facts(facts: &[(&'static str, String)], indent: usize, view: &View, out: &mut
 
 /// Entries without a cell and cells without a result. True: there are none.
 fn render_gaps(record: &RunRecord, view: &View, out: &mut String) -> bool {
-    let painter = Painter { color: view.color };
     for entry in &record.stale {
-        out.push_str(&format!(
-            "\n  {}  {} [{}]\n",
-            painter.paint(Color::Cyan, "stale"),
-            one_line(&entry.case),
-            one_line(&entry.client),
-        ));
+        title(
+            ("stale", Color::Cyan),
+            &entry.case,
+            &entry.client,
+            "",
+            view,
+            out,
+        );
         let text = format!("{}: no such case any more, remove the entry", entry.place);
         facts(&[("baseline", text)], 4, view, out);
     }
-    for cell in &record.missing {
+    for cell in record.missing.iter().take(MISSING_SHOWN) {
         let repeat = match cell.repeat {
             1 => String::new(),
             n => format!(" repeat {n}"),
         };
+        title(
+            ("missing", Color::Red),
+            &cell.case,
+            &cell.client,
+            &repeat,
+            view,
+            out,
+        );
+    }
+    if record.missing.len() > MISSING_SHOWN {
+        let more = record.missing.len() - MISSING_SHOWN;
         out.push_str(&format!(
-            "\n  {}  {} [{}]{repeat}\n",
-            painter.paint(Color::Red, "missing"),
-            one_line(&cell.case),
-            one_line(&cell.client),
+            "\n  and {more} more cells without a result, see run.json\n"
         ));
     }
     record.stale.is_empty() && record.missing.is_empty()
