@@ -47,8 +47,8 @@ pub(crate) struct Exchange {
     pub(crate) is_head: bool,
     /// Bytes of the answer that the kernel took.
     pub(crate) sent: u64,
-    /// Just before, and just after, the last of them were handed over.
-    pub(crate) handed: (Duration, Duration),
+    /// Just before the last of them were handed over.
+    pub(crate) handed: Duration,
     pub(crate) answered: bool,
 }
 
@@ -255,7 +255,7 @@ impl<T: Transport> Connection<T> {
             ends_connection: false,
             is_head: false,
             sent: 0,
-            handed: (arrived, arrived),
+            handed: arrived,
             answered: false,
         });
         self.tell(What::Started {
@@ -413,11 +413,10 @@ impl<T: Transport> Connection<T> {
 
     /// Accounts for bytes that the kernel took.
     pub(crate) fn has_sent(&mut self, bytes: usize, handed: Duration) {
-        let after = self.now();
         self.sent += bytes as u64;
         if let Some(exchange) = &mut self.exchange {
             exchange.sent += bytes as u64;
-            exchange.handed = (handed, after);
+            exchange.handed = handed;
         }
     }
 
