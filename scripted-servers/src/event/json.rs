@@ -139,16 +139,20 @@ fn text(out: &mut Vec<u8>, text: &str) {
     }
 }
 
+/// Two digits at a time, as most numbers here are times and long.
 fn number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0_u8; 20];
     let mut start = digits.len();
-    loop {
+    while number >= 10 {
+        start -= 2;
+        let two = (number % 100) as u8;
+        digits[start] = b'0' + two / 10;
+        digits[start + 1] = b'0' + two % 10;
+        number /= 100;
+    }
+    if number > 0 || start == digits.len() {
         start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+        digits[start] = b'0' + number as u8;
     }
     out.extend_from_slice(&digits[start..]);
 }

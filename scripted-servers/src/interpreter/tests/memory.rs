@@ -253,10 +253,6 @@ fn ending(state: &State) -> Option<Ending> {
 pub(super) struct Jumping(Instant);
 
 impl Jumping {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "tokio's paused time is this clock"
-    )]
     pub(super) fn start() -> Arc<Self> {
         Arc::new(Self(Instant::now()))
     }
