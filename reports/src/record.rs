@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use scenarios::plan::CaseName;
 use scenarios::verdict::CellVerdict;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,9 @@ pub struct RunRecord {
     /// Baseline entries that no cell of this run answers to.
     #[serde(default)]
     pub stale: Vec<StaleEntry>,
+    /// Cells that were planned and of which there is no result.
+    #[serde(default)]
+    pub missing: Vec<MissingCell>,
 }
 
 /// One cell: a case with a client.
@@ -50,6 +54,10 @@ pub struct Cell {
     pub baseline: Option<BaselineEntry>,
     /// What was seen, in the short form that the baseline keeps.
     pub fingerprint: String,
+    /// The end of what the client wrote to stderr, kept where the cell broke or
+    /// the client crashed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
     /// The judge's words.
     #[serde(flatten)]
     pub judged: CellVerdict,
@@ -60,7 +68,8 @@ pub struct Cell {
 pub struct BaselineEntry {
     /// The verdict expected.
     pub expect: scenarios::verdict::Verdict,
-    /// What was seen when the entry was written.
+    /// What was seen when the entry was written; empty where nothing is seen,
+    /// because such a cell does not run.
     pub fingerprint: String,
     /// Why.
     pub reason: String,
@@ -77,6 +86,19 @@ pub struct StaleEntry {
     pub place: String,
 }
 
+/// A cell that was planned and did not come to a result: the run was stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingCell {
+    /// Its id.
+    pub id: String,
+    /// The case.
+    pub case: String,
+    /// The client.
+    pub client: String,
+    /// Which repeat, from 1.
+    pub repeat: u32,
+}
+
 /// A cell against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,6 +113,39 @@ pub enum Disposition {
     Fixed,
     /// Repeats differ.
     Flaky,
+}
+
+impl Disposition {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 5] = [
+        Self::Expected,
+        Self::Regression,
+        Self::Changed,
+        Self::Fixed,
+        Self::Flaky,
+    ];
+
+    /// The word that reports use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Expected => "expected",
+            Self::Regression => "regression",
+            Self::Changed => "changed",
+            Self::Fixed => "fixed",
+            Self::Flaky => "flaky",
+        }
+    }
+}
+
+impl Cell {
+    /// `area/name[column=value,...]`.
+    pub fn case(&self) -> String {
+        CaseName {
+            scenario: self.scenario.clone(),
+            columns: self.columns.clone(),
+        }
+        .to_string()
+    }
 }
 
 impl RunRecord {

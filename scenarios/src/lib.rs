@@ -6,10 +6,26 @@
 //! Nothing here opens a socket or starts a program.
 
 pub mod assertions;
+pub mod counter;
 pub mod document;
+pub mod errors;
 pub mod evidence;
+pub mod expected;
 pub mod faults;
+pub mod judge;
 pub mod manifest;
+pub mod matcher;
+mod message;
 pub mod plan;
+pub mod policy;
+mod program;
+pub mod rendering;
+pub mod resolve;
+pub mod scope;
+pub mod target;
 pub mod template;
+pub mod validate;
 pub mod verdict;
+
+#[cfg(test)]
+mod testing;

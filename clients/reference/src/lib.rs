@@ -1,1 +1,29 @@
-//! The reference client.
+//! The reference client: a small real HTTP/1.1 client over blocking sockets.
+//!
+//! It is what scenarios are proved with: as it comes it is careful and tells
+//! the truth, and each of its [`defects`] makes it careless in one named way.
+//! From the outside in: [`program`] speaks the client protocol, `call` makes one
+//! call of as many attempts as `policy` and the table in `retry` allow, `redirect`
+//! finds the next hop, `pool` keeps connections, `exchange` sends one request
+//! and reads one answer over a `connection`, and `codec` knows the bytes. The
+//! codec is its own: were it the servers' parser, both could be wrong together.
+
+mod call;
+mod clock;
+mod codec;
+mod connection;
+pub mod defects;
+mod exchange;
+mod failure;
+mod policy;
+mod pool;
+pub mod program;
+mod redirect;
+mod report;
+mod request;
+mod retry;
+mod retry_after;
+mod url;
+
+pub use program::main;
+pub use report::codes;

@@ -1,7 +1,22 @@
 //! Documents: YAML as a tree of values with positions, and what can be said
 //! about a mistake in one.
 
+pub mod decode;
+pub mod diagnostic;
+pub mod ids;
+mod keys;
+mod render;
+mod scalar;
+mod source;
+mod values;
+mod yaml;
+
 use std::ops::Range;
+
+pub use diagnostic::Diagnostics;
+pub use render::{harmless, render};
+pub use source::{MAX_BYTES, Unreadable};
+pub use yaml::parse;
 
 /// A document's text and where it came from.
 #[derive(Clone, Debug)]

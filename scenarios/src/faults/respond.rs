@@ -1,11 +1,21 @@
 //! `respond`: an answer, with any of the faults an answer can have.
 
+mod check;
+mod decode;
+
 use std::time::Duration;
 
-use scripted_servers::wire::{End, Position};
+use scripted_servers::wire::{Answer, End, Position, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use crate::plan::Content;
+pub(super) use decode::decode;
+
+use super::Listed;
+use crate::message::{Message, Part};
+use crate::plan::{Content, StepPlan};
+use crate::program::Program;
+use crate::rendering::Rendering;
 use crate::template::Template;
 
 /// `respond: {status: 200, ...}`.
@@ -71,4 +81,244 @@ pub enum ResponsePoint {
     Wire(Position),
     /// So many whole chunks.
     Chunks(u64),
+}
+
+pub(super) const LISTED: Listed = Listed {
+    place: "step",
+    word: "respond",
+    summary: "an answer: any status, headers and body, and the faults below",
+    example: "respond: { status: 503, body: { text: \"busy\" } }",
+};
+
+/// What can be wrong with an answer, key by key.
+pub(super) const KEYS_LISTED: &[Listed] = &[
+    of_respond(
+        "retry_after",
+        "a Retry-After header in seconds, as a date or as any text",
+        "respond: { status: 429, retry_after: { date_in: 2s } }",
+    ),
+    of_respond(
+        "framing",
+        "how the end of the content is told: `length`, `chunked` or `close`",
+        "respond: { status: 502, framing: close, body: { text: \"bad gateway\" } }",
+    ),
+    of_respond(
+        "says_length",
+        "a Content-Length that lies",
+        "respond: { status: 200, body: { text: \"12345\" }, says_length: 20 }",
+    ),
+    of_respond(
+        "chunks",
+        "sizes of the chunks",
+        "respond: { status: 200, framing: chunked, chunks: [5, 5], body: { text: helloworld } }",
+    ),
+    of_respond(
+        "drip",
+        "the body in small pieces, one after the other",
+        "respond: { status: 200, body: { bytes: 200 }, drip: { bytes: 10, every: 10ms } }",
+    ),
+    of_respond(
+        "stall",
+        "a pause after a point of the answer",
+        "respond: { status: 200, body: { bytes: 1KiB }, stall: { after: { body: half }, for: 2s } }",
+    ),
+    of_respond(
+        "cut",
+        "the connection ends after a point of the answer: `reset`, `close` or `hang`",
+        "respond: { status: 200, body: { bytes: 1KiB }, cut: { after: { body: half }, with: reset } }",
+    ),
+    of_respond(
+        "body.endless",
+        "content that never ends",
+        "respond: { status: 500, framing: chunked, body: { endless: \"no \" } }",
+    ),
+];
+
+const fn of_respond(word: &'static str, summary: &'static str, example: &'static str) -> Listed {
+    Listed {
+        place: "respond",
+        word,
+        summary,
+        example,
+    }
+}
+
+impl Respond {
+    /// A plain empty 200.
+    pub fn plain() -> Self {
+        Self {
+            status: 200,
+            headers: Vec::new(),
+            retry_after: None,
+            body: None,
+            framing: Framing::Length,
+            says_length: None,
+            chunks: Vec::new(),
+            drip: None,
+            stall: None,
+            cut: None,
+        }
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        let only_parts = Self {
+            status: 200,
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            ..Self::plain()
+        };
+        let same = Self {
+            status: 200,
+            ..self.clone()
+        };
+        (200..300).contains(&self.status) && !self.is_endless() && same == only_parts
+    }
+
+    /// Whether the content never ends.
+    pub fn is_endless(&self) -> bool {
+        matches!(self.body, Some(Content::Endless(_)))
+    }
+
+    /// Whether an answer with this status never has content (RFC 9110 section
+    /// 6.4.1).
+    pub fn has_no_content(&self) -> bool {
+        matches!(self.status, 204 | 304)
+    }
+
+    pub(super) fn ends_connection(&self) -> bool {
+        self.cut.is_some() || self.framing == Framing::Close
+    }
+
+    pub(super) fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram {
+        let message = Message::new(self, with);
+        let answer = self.answer(&message);
+        let mut writer = Writer {
+            drip: self.drip_of(&message),
+            message: &message,
+            at: 0,
+            program: Program::begin(step, scripted_servers::wire::RequestPoint::Request),
+        };
+        if let Some((point, pause)) = self.stall {
+            writer.send_until(message.offset(point));
+            writer.program.steps.push(WireStep::AwaitAcknowledged);
+            writer.program.steps.push(WireStep::Wait(pause));
+        }
+        let steps = match self.cut {
+            Some((point, end)) => writer.cut(message.offset(point), end),
+            None => writer.rest(self),
+        };
+        WireProgram {
+            steps,
+            answer: Some(answer),
+        }
+    }
+
+    fn answer(&self, message: &Message) -> Answer {
+        let endless = message.endless.is_some();
+        let digest = Sha256::digest(&message.content);
+        let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Answer {
+            status: Some(self.status),
+            body_bytes: if endless {
+                0
+            } else {
+                u64::try_from(message.content.len()).unwrap_or(u64::MAX)
+            },
+            body_sha256: (!endless).then_some(hex),
+            whole: !endless && self.cut.is_none() && self.says_length.is_none(),
+        }
+    }
+
+    /// Bytes on the wire a piece: where each piece is a chunk of its own, the
+    /// chunk with its framing.
+    fn drip_of(&self, message: &Message) -> Option<(usize, Duration)> {
+        let (bytes, every) = self.drip?;
+        let size = match (self.framing, &message.endless, self.chunks.is_empty()) {
+            (_, Some(unit), _) => unit.len(),
+            (Framing::Chunked, None, true) => message.first_chunk().unwrap_or(1),
+            _ => usize::try_from(bytes).unwrap_or(usize::MAX),
+        };
+        Some((size.max(1), every))
+    }
+}
+
+/// Writes a message in the order of its bytes.
+struct Writer<'m, 's> {
+    message: &'m Message,
+    drip: Option<(usize, Duration)>,
+    at: usize,
+    program: Program<'s>,
+}
+
+impl Writer<'_, '_> {
+    fn send_until(&mut self, to: usize) {
+        let head = self.message.head;
+        match self.drip {
+            Some((size, every)) if to > head => {
+                self.send(head);
+                if self.at < to {
+                    let bytes = self.message.bytes[self.at..to].into();
+                    self.program
+                        .steps
+                        .push(WireStep::Drip { bytes, size, every });
+                    self.at = to;
+                }
+            }
+            _ => self.send(to),
+        }
+    }
+
+    fn send(&mut self, to: usize) {
+        if to <= self.at {
+            return;
+        }
+        self.program
+            .steps
+            .push(match self.message.part(self.at, to) {
+                Part::Bytes(bytes) => WireStep::Send(bytes.into()),
+                Part::Dated {
+                    before,
+                    from_now,
+                    after,
+                } => WireStep::SendDated {
+                    before: before.into(),
+                    date_in: from_now,
+                    after: after.into(),
+                },
+            });
+        self.at = to;
+    }
+
+    fn cut(mut self, to: usize, end: End) -> Vec<WireStep> {
+        self.send_until(to);
+        self.program.steps.push(WireStep::AwaitAcknowledged);
+        // RST throws away what the client has not read yet, so that it would
+        // see one error or another by chance.
+        if end == End::Reset {
+            self.program.steps.push(WireStep::AwaitTaken);
+        }
+        let proof = match end {
+            End::Reset => "the bytes before it were taken, then RST",
+            End::Close => "the bytes before it were acknowledged, then FIN",
+            End::Hang => "the bytes before it were acknowledged, then silence",
+        };
+        self.program.end(proof, end)
+    }
+
+    fn rest(mut self, respond: &Respond) -> Vec<WireStep> {
+        self.send_until(self.message.bytes.len());
+        if let Some(unit) = &self.message.endless {
+            self.program.steps.push(WireStep::Endless {
+                unit: unit.as_slice().into(),
+                every: respond.drip.map(|(_, every)| (1, every)),
+            });
+            return self.program.end("content without end", End::Close);
+        }
+        if respond.framing == Framing::Close {
+            self.program.steps.push(WireStep::AwaitAcknowledged);
+            let proof = "all its bytes were acknowledged, then FIN";
+            return self.program.end(proof, End::Close);
+        }
+        self.program.keep()
+    }
 }

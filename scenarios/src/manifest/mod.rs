@@ -1,10 +1,16 @@
 //! A client's manifest, decoded: how to start it, what it can do, what its
 //! documentation promises, and what its errors mean.
 
+mod decode;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::plan::{Plan, Request};
+
+pub use decode::decode;
 
 /// One client under test: `clients/ECOSYSTEM/NAME.yaml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,10 +34,73 @@ pub struct Manifest {
     pub operations: BTreeMap<OperationName, Operation>,
     /// What it promises.
     pub policy: Policy,
-    /// What its errors mean; the first match in the chain decides.
+    /// What its errors mean; the first rule that matches any link of the chain
+    /// decides.
     pub errors: Vec<ErrorRule>,
     /// Defects that can be switched on, for the reference client.
     pub defects: BTreeSet<String>,
+}
+
+/// What a client lacks for a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lack {
+    /// An ability.
+    Ability(Ability),
+    /// An operation.
+    Operation(OperationName),
+}
+
+impl std::fmt::Display for Lack {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ability(ability) => out.write_str(decode::ability_word(*ability)),
+            Self::Operation(operation) => {
+                write!(out, "operation {}", decode::operation_word(*operation))
+            }
+        }
+    }
+}
+
+impl Manifest {
+    /// What this client lacks for a case; the first of several.
+    pub fn lacks(&self, plan: &Plan) -> Option<Lack> {
+        let mut needs = plan.needs.clone();
+        let mut operations = BTreeSet::new();
+        for call in &plan.calls {
+            match &call.request {
+                Request::Literal { .. } => {
+                    needs.insert(Ability::Literal);
+                }
+                Request::Operation { operation, .. } => {
+                    operations.insert(*operation);
+                }
+            }
+        }
+        let ability = needs.difference(&self.abilities).next();
+        let operation = operations
+            .iter()
+            .find(|name| !self.operations.contains_key(name));
+        ability
+            .map(|ability| Lack::Ability(*ability))
+            .or(operation.map(|name| Lack::Operation(*name)))
+    }
+
+    /// A manifest of no client: nothing can be started, nothing is promised.
+    pub fn none() -> Self {
+        Self {
+            name: String::new(),
+            title: String::new(),
+            file: String::new(),
+            start: Start::Adapter(Vec::new()),
+            programs: Vec::new(),
+            version: Vec::new(),
+            abilities: BTreeSet::new(),
+            operations: BTreeMap::new(),
+            policy: Policy::default(),
+            errors: Vec::new(),
+            defects: BTreeSet::new(),
+        }
+    }
 }
 
 /// How a client is started.
@@ -174,6 +243,10 @@ pub struct PolicyRule {
     pub reused: Option<bool>,
     /// Only when the answer says (or does not say) Retry-After.
     pub retry_after: Option<bool>,
+    /// Only when a redirect was followed in the attempt, or only when none was:
+    /// a refused target proves nothing about the request before it.
+    #[serde(default)]
+    pub redirected: Option<bool>,
     /// Sends of the call in all, this rule being met each time; 1: not again.
     /// A limit `attempts` of the scenario takes its place where it is above 1.
     pub attempts: u32,

@@ -1,0 +1,142 @@
+// The Node kit: what a program under test needs to speak with wirefault.
+//
+// The work is the first line on stdin; reports go to stdout, a line each. Stdin
+// does not keep the program alive once the work is read, and nothing here ever
+// calls process.exit: a program ends by itself when nothing is left to do, so
+// that a retry which a library still has in hand is sent, and seen.
+
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const PROTOCOL = 1
+/** Bytes of a body that a report quotes. */
+const START = 256
+/** Links after which an error chain is cut. */
+const LONGEST = 16
+
+/** Thrown by a client that cannot do the work. */
+export class Unsupported extends Error {}
+
+function send(message) {
+  process.stdout.write(JSON.stringify(message) + '\n')
+}
+
+export function progress(call, state) {
+  send({ progress: { call, state } })
+}
+
+/**
+ * Makes all calls of the work, one after the other.
+ *
+ * `make(call, limits, signal)` makes one call and returns a Response of the
+ * Fetch standard, or throws. The kit reads the body and reports.
+ */
+export async function run(make) {
+  const { work, cancelled } = await session()
+  for (const call of work.calls) {
+    if (call.pause_ms) await sleep(call.pause_ms)
+    progress(call.id, 'pending')
+    const signal = cancelled(call.id)
+    try {
+      const response = await make(call, work.limits, signal)
+      const shown = await describe(response)
+      progress(call.id, response.ok ? 'succeeded' : 'failed')
+      send({ report: { call: call.id, shown: { response: shown } } })
+    } catch (error) {
+      if (error instanceof Unsupported) {
+        send({ unsupported: { reason: error.message } })
+        return
+      }
+      progress(call.id, 'failed')
+      const shown = signal.aborted ? { cancelled: {} } : { error: chain(error) }
+      send({ report: { call: call.id, shown } })
+    }
+  }
+}
+
+/** Reads the work; later lines cancel calls. `finish` needs no answer here: a
+ * program that has nothing left to do is gone before it comes. */
+async function session() {
+  const controllers = new Map()
+  const cancelled = (call) => {
+    if (!controllers.has(call)) controllers.set(call, new AbortController())
+    return controllers.get(call).signal
+  }
+  const work = await new Promise((resolve, reject) => {
+    let first = true
+    const lines = createInterface({ input: process.stdin })
+    lines.on('line', (line) => {
+      const said = JSON.parse(line)
+      if (first) {
+        first = false
+        process.stdin.unref?.()
+        resolve(said)
+      } else if (said.cancel) {
+        cancelled(said.cancel.call)
+        controllers.get(said.cancel.call).abort()
+      } else if (said.finish) {
+        lines.close()
+      }
+    })
+    lines.on('close', () => first && reject(new Error('no work on stdin: wirefault starts this program')))
+  })
+  if (work.protocol !== PROTOCOL) {
+    throw new Error(`protocol version ${work.protocol}, this client speaks ${PROTOCOL}`)
+  }
+  return { work, cancelled }
+}
+
+/** The header fields of a call, with its number. */
+export function headers(call) {
+  return [...(call.headers ?? []), ['Wirefault-Call', String(call.id)]]
+}
+
+/** The content of a call as people hand it over: a string, the bytes of a file,
+ * a stream, or undefined. */
+export async function body(call) {
+  if (!call.body) return undefined
+  const content = call.body.file === undefined ? call.body.text : await readFile(call.body.file)
+  if (!call.stream_body) return content
+  const bytes = Buffer.from(content)
+  const pieces = []
+  for (let at = 0; at < bytes.length; at += 16384) pieces.push(bytes.subarray(at, at + 16384))
+  return ReadableStream.from(pieces)
+}
+
+/** Reads a Response to its end and describes it without keeping it. */
+async function describe(response) {
+  const hash = createHash('sha256')
+  let bytes = 0
+  let start = Buffer.alloc(0)
+  for await (const piece of response.body ?? []) {
+    hash.update(piece)
+    bytes += piece.length
+    if (start.length < START) start = Buffer.concat([start, piece]).subarray(0, START)
+  }
+  return {
+    status: response.status,
+    body_bytes: bytes,
+    body_sha256: hash.digest('hex'),
+    body_start: start.toString('utf8'),
+  }
+}
+
+/** The chain of an error and its causes, outermost first. */
+export function chain(error) {
+  const links = []
+  const walk = (error, at) => {
+    if (error === undefined || error === null || links.length >= LONGEST) return
+    const link = { message: String(error?.message ?? error), at }
+    link.type = error?.name ?? typeof error
+    if (typeof error?.code === 'string') link.code = error.code
+    // Node negates the system's numbers.
+    if (typeof error?.errno === 'number') link.errno = Math.abs(error.errno)
+    links.push(link)
+    walk(error.cause, `${at}.cause`)
+    error.errors?.forEach?.((inner, n) => walk(inner, `${at}.errors[${n}]`))
+  }
+  walk(error, 'error')
+  return links
+}

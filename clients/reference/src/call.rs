@@ -1,0 +1,187 @@
+//! One call: attempts, and within an attempt the hops of its redirects.
+
+use std::io;
+use std::time::Duration;
+
+use client_kit::messages::{Messages, State};
+use client_kit::protocol::{Call, Limits};
+
+use crate::clock;
+use crate::connection::Connection;
+use crate::defects::{Defect, Defects};
+use crate::exchange::{Answer, Terms, exchange};
+use crate::failure::{Failure, Kind};
+use crate::policy::{Patience, Policy};
+use crate::pool::Pool;
+use crate::redirect;
+use crate::report;
+use crate::request::Request;
+use crate::retry::{self, Ended};
+
+/// One client object: what it keeps to, and its connections.
+pub(crate) struct Client {
+    policy: Policy,
+    defects: Defects,
+    pool: Pool,
+}
+
+/// The requests of a call that may have reached a server.
+#[derive(Default)]
+struct History {
+    /// In the whole call.
+    sent: u32,
+    /// In this attempt, before the current hop.
+    hops: u32,
+}
+
+impl Client {
+    pub(crate) fn new(limits: &Limits, defects: Defects) -> Self {
+        Self {
+            policy: Policy::new(limits, &defects),
+            defects,
+            pool: Pool::default(),
+        }
+    }
+
+    /// Makes a call and reports it, once.
+    pub(crate) fn call(&mut self, call: &Call, messages: &Messages) -> io::Result<()> {
+        let mut reporter = Reporter {
+            call: call.id,
+            messages,
+            reported: false,
+        };
+        messages.progress(call.id, State::Pending)?;
+        let ended = match Request::of(call) {
+            Ok(request) => self.attempts(&request, &mut reporter)?,
+            Err(failure) => Err(failure),
+        };
+        reporter.end(&ended, &self.defects)
+    }
+
+    fn attempts(&mut self, request: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
+        let patience = self.policy.patience();
+        let mut history = History::default();
+        let mut bare = None;
+        reporter.messages.progress(reporter.call, State::Working)?;
+        let mut done = 0_u32;
+        loop {
+            done = done.saturating_add(1);
+            let ended = self.attempt(bare.as_ref().unwrap_or(request), &patience, &mut history);
+            let again = retry::decide(&request.method, &ended, done, &self.defects)
+                .filter(|wait| done < self.policy.attempts && self.has_time_for(*wait, &patience));
+            let Some(wait) = again else {
+                return Ok(ended);
+            };
+            if self.defects.has(Defect::ReportsBeforeTheRetry) {
+                reporter.end(&ended, &self.defects)?;
+            }
+            if self.defects.has(Defect::DropsBodyOnRetry) {
+                bare = Some(request.without_content());
+            }
+            reporter.messages.progress(reporter.call, State::Retrying)?;
+            clock::sleep(wait);
+        }
+    }
+
+    fn has_time_for(&self, wait: Duration, patience: &Patience) -> bool {
+        patience.allows(wait) || self.defects.has(Defect::WaitsHoweverLong)
+    }
+
+    /// Sends the request and follows redirects.
+    fn attempt(&mut self, request: &Request, patience: &Patience, history: &mut History) -> Ended {
+        let mut request = request.clone();
+        history.hops = 0;
+        let mut hop = 0;
+        loop {
+            let answer = self.send(&request, patience, history)?;
+            let next = redirect::next(&request, answer.status, &answer.fields, &self.defects)
+                .filter(|_| self.policy.redirects > 0);
+            let Some(next) = next else {
+                return Ok(answer);
+            };
+            if hop == self.policy.redirects {
+                let note = format!(
+                    "more than {hop} redirects; the next one leads to {}",
+                    next.url
+                );
+                return Err(Failure::new(Kind::TooManyRedirects, note));
+            }
+            if self.defects.has(Defect::TrustsConnectErrorAfterRedirect) {
+                // It judges the call by its last connection alone.
+                *history = History::default();
+            }
+            request = next;
+            hop += 1;
+        }
+    }
+
+    /// Sends one request on a kept or a new connection.
+    fn send(
+        &mut self,
+        request: &Request,
+        patience: &Patience,
+        history: &mut History,
+    ) -> Result<Answer, Failure> {
+        if self.defects.has(Defect::SendsTwice) {
+            // The copy counts for nothing; nobody knows that it was sent.
+            let _ = self.send_once(request, patience);
+        }
+        let sent = self.send_once(request, patience);
+        let (sent_before, hops_before) = (history.sent, history.hops);
+        if sent.as_ref().map_or_else(|failure| failure.sent, |_| true) {
+            history.sent += 1;
+            history.hops += 1;
+        }
+        sent.map_err(|failure| Failure {
+            sent_before,
+            hops_before,
+            ..failure
+        })
+    }
+
+    fn send_once(&mut self, request: &Request, patience: &Patience) -> Result<Answer, Failure> {
+        let origin = &request.url.origin;
+        let mut connection = match self.pool.take(origin, &self.defects) {
+            Some(connection) => connection,
+            None => Connection::open(origin, patience)?,
+        };
+        let terms = Terms {
+            policy: &self.policy,
+            patience,
+            defects: &self.defects,
+        };
+        let answer = exchange(&mut connection, request, terms)?;
+        if answer.reusable || self.defects.has(Defect::ReusesPoisonedConnection) {
+            self.pool.put(origin.clone(), connection);
+        }
+        Ok(answer)
+    }
+}
+
+/// Reports a call.
+struct Reporter<'a> {
+    call: u32,
+    messages: &'a Messages,
+    reported: bool,
+}
+
+impl Reporter<'_> {
+    /// Says how the call ended. Only the first time: what comes after a report
+    /// nobody is told.
+    fn end(&mut self, ended: &Ended, defects: &Defects) -> io::Result<()> {
+        if std::mem::replace(&mut self.reported, true) {
+            return Ok(());
+        }
+        let good = ended
+            .as_ref()
+            .is_ok_and(|answer| matches!(answer.status, 200..=299));
+        let state = if good {
+            State::Succeeded
+        } else {
+            State::Failed
+        };
+        self.messages.progress(self.call, state)?;
+        self.messages
+            .report(self.call, report::shown(ended, defects))
+    }
+}

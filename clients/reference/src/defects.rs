@@ -1,0 +1,297 @@
+//! Named defects: each is another code path at one place of the client.
+//!
+//! A scenario says which of them it catches. [`LIST`] is in the order of the
+//! names and is what `--defect` accepts; the manifest repeats the names.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// One way to be careless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(
+    missing_docs,
+    reason = "LIST says of each what it does, and --help prints it"
+)]
+pub enum Defect {
+    AcceptsConflictingLengths,
+    AcceptsMissingLastChunk,
+    AcceptsResetAsEnd,
+    AcceptsShortBody,
+    DropsBodyOnRetry,
+    DropsCause,
+    GivesUpOn429,
+    HidesBadGateway,
+    IdleTimerRunsThrough,
+    IgnoresRetryAfter,
+    IgnoresRetryAfterDate,
+    KeepsPostOn303,
+    KeepsSecretsAcrossOrigins,
+    NeverRetries,
+    NeverTimesOut,
+    ReadsEndlessErrorBody,
+    RedirectsWithoutLimit,
+    ReplaysPostOnReusedConnection,
+    ReportsBeforeTheRetry,
+    ResendsOn400,
+    RetriesPostOnClose,
+    RetriesPostOnReset,
+    RetriesPostOnStatus,
+    RetriesPostOnTimeout,
+    RetriesWithoutLimit,
+    ReusesPoisonedConnection,
+    RewritesPostToGetOn307,
+    SaysNotSentOnReset,
+    SaysNotSentOnTimeout,
+    SendsTwice,
+    SwallowsErrors,
+    TakesInterimAsFinal,
+    Treats408AsFinal,
+    TrustsConnectErrorAfterRedirect,
+    TrustsStaleConnections,
+    WaitsHoweverLong,
+    ZeroMeansDefault,
+}
+
+/// Every defect with its name and what it does.
+pub const LIST: &[(Defect, &str, &str)] = &[
+    (
+        Defect::AcceptsConflictingLengths,
+        "accepts-conflicting-lengths",
+        "of several Content-Lengths that differ it takes the first",
+    ),
+    (
+        Defect::AcceptsMissingLastChunk,
+        "accepts-missing-last-chunk",
+        "a chunked body that ends between two chunks counts as whole",
+    ),
+    (
+        Defect::AcceptsResetAsEnd,
+        "accepts-reset-as-end",
+        "a body framed by the connection's end counts as whole when a reset ends it",
+    ),
+    (
+        Defect::AcceptsShortBody,
+        "accepts-short-body",
+        "a body shorter than its Content-Length counts as whole",
+    ),
+    (
+        Defect::DropsBodyOnRetry,
+        "drops-body-on-retry",
+        "every attempt but the first sends no content",
+    ),
+    (
+        Defect::DropsCause,
+        "drops-cause",
+        "reports hold neither codes nor numbers nor the start of a body",
+    ),
+    (Defect::GivesUpOn429, "gives-up-on-429", "429 is final"),
+    (
+        Defect::HidesBadGateway,
+        "hides-bad-gateway",
+        "a 502, 503 or 504 without header fields is reported as a refused connection",
+    ),
+    (
+        Defect::IdleTimerRunsThrough,
+        "idle-timer-runs-through",
+        "the idle limit counts from the start of the call, not from the last byte",
+    ),
+    (
+        Defect::IgnoresRetryAfter,
+        "ignores-retry-after",
+        "it waits its own time whatever Retry-After says",
+    ),
+    (
+        Defect::IgnoresRetryAfterDate,
+        "ignores-retry-after-date",
+        "it reads Retry-After only as seconds, not as a date",
+    ),
+    (
+        Defect::KeepsPostOn303,
+        "keeps-post-on-303",
+        "303 is followed with the same method and content",
+    ),
+    (
+        Defect::KeepsSecretsAcrossOrigins,
+        "keeps-secrets-across-origins",
+        "a redirect to another origin takes credentials along",
+    ),
+    (
+        Defect::NeverRetries,
+        "never-retries",
+        "one attempt a call, even where another one is safe",
+    ),
+    (
+        Defect::NeverTimesOut,
+        "never-times-out",
+        "it keeps to no limit of time",
+    ),
+    (
+        Defect::ReadsEndlessErrorBody,
+        "reads-endless-error-body",
+        "an error body is read to its end, however long that takes",
+    ),
+    (
+        Defect::RedirectsWithoutLimit,
+        "redirects-without-limit",
+        "redirects are followed for ever",
+    ),
+    (
+        Defect::ReplaysPostOnReusedConnection,
+        "replays-post-on-reused-connection",
+        "a POST whose used connection died is sent again",
+    ),
+    (
+        Defect::ReportsBeforeTheRetry,
+        "reports-before-the-retry",
+        "it reports the first failure as final and then sends again",
+    ),
+    (
+        Defect::ResendsOn400,
+        "resends-on-400",
+        "every 4xx is sent again, whatever the method",
+    ),
+    (
+        Defect::RetriesPostOnClose,
+        "retries-post-on-close",
+        "a POST is sent again when the connection was closed before the whole answer",
+    ),
+    (
+        Defect::RetriesPostOnReset,
+        "retries-post-on-reset",
+        "a POST is sent again when the connection was reset before the whole answer",
+    ),
+    (
+        Defect::RetriesPostOnStatus,
+        "retries-post-on-status",
+        "a POST is sent again on the statuses that only a GET may be",
+    ),
+    (
+        Defect::RetriesPostOnTimeout,
+        "retries-post-on-timeout",
+        "a POST is sent again when no answer came in time",
+    ),
+    (
+        Defect::RetriesWithoutLimit,
+        "retries-without-limit",
+        "it has no limit of attempts, and its waits do not grow",
+    ),
+    (
+        Defect::ReusesPoisonedConnection,
+        "reuses-poisoned-connection",
+        "a connection on which bytes are left is used again",
+    ),
+    (
+        Defect::RewritesPostToGetOn307,
+        "rewrites-post-to-get-on-307",
+        "307 and 308 are followed like 303",
+    ),
+    (
+        Defect::SaysNotSentOnReset,
+        "says-not-sent-on-reset",
+        "a reset before the answer is reported as a refused connection",
+    ),
+    (
+        Defect::SaysNotSentOnTimeout,
+        "says-not-sent-on-timeout",
+        "silence after sending is reported as a connect timeout",
+    ),
+    (
+        Defect::SendsTwice,
+        "sends-twice",
+        "every request is sent twice, and the first answer thrown away",
+    ),
+    (
+        Defect::SwallowsErrors,
+        "swallows-errors",
+        "every error is reported as an empty 200",
+    ),
+    (
+        Defect::TakesInterimAsFinal,
+        "takes-interim-as-final",
+        "an interim answer (1xx) is taken for the answer",
+    ),
+    (
+        Defect::Treats408AsFinal,
+        "treats-408-as-final",
+        "408 is final",
+    ),
+    (
+        Defect::TrustsConnectErrorAfterRedirect,
+        "trusts-connect-error-after-redirect",
+        "a refused redirect target counts as never sent, so it is sent again from the start",
+    ),
+    (
+        Defect::TrustsStaleConnections,
+        "trusts-stale-connections",
+        "a kept connection is used without a look whether the server has ended it",
+    ),
+    (
+        Defect::WaitsHoweverLong,
+        "waits-however-long",
+        "a Retry-After is waited for however long it is, beyond every limit",
+    ),
+    (
+        Defect::ZeroMeansDefault,
+        "zero-means-default",
+        "Retry-After: 0 is taken for absent, and a second is waited",
+    ),
+];
+
+/// The defects that are switched on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Defects(BTreeSet<Defect>);
+
+impl Defects {
+    /// Switches one on.
+    #[must_use]
+    pub fn with(mut self, defect: Defect) -> Self {
+        self.0.insert(defect);
+        self
+    }
+
+    /// Whether one is on.
+    pub(crate) fn has(&self, defect: Defect) -> bool {
+        self.0.contains(&defect)
+    }
+}
+
+/// The defect of this name.
+pub fn named(name: &str) -> Option<Defect> {
+    LIST.iter()
+        .find(|(_, other, _)| *other == name)
+        .map(|(defect, ..)| *defect)
+}
+
+/// All names with what they do, a line each.
+pub fn help() -> String {
+    LIST.iter()
+        .fold(String::new(), |mut text, (_, name, does)| {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "  {name:38} {does}");
+            text
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted_by_name_and_in_the_order_of_the_enum() {
+        assert!(LIST.windows(2).all(|pair| pair[0].1 < pair[1].1));
+        assert!(LIST.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+
+    #[test]
+    fn the_list_names_every_defect() {
+        // The last one of the enum has as many before it as the list.
+        let last = Defect::ZeroMeansDefault as usize;
+        assert_eq!(LIST.len(), last + 1);
+    }
+
+    #[test]
+    fn a_name_is_found_and_a_stranger_is_not() {
+        assert_eq!(named("sends-twice"), Some(Defect::SendsTwice));
+        assert_eq!(named("sends-thrice"), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Why a call has no answer.
+
+use std::fmt;
+use std::io;
+
+/// What went wrong, by what is known of the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The call cannot be sent as it was given.
+    Unusable,
+    /// The port refused.
+    Refused,
+    /// No connection within the limit.
+    ConnectTimeout,
+    /// No connection for any other reason.
+    Unreachable,
+    /// The connection was reset before any byte of the answer.
+    Reset,
+    /// The connection was closed before any byte of the answer.
+    Closed,
+    /// The connection ended inside the answer.
+    Truncated,
+    /// Nothing moved within the limit.
+    IdleTimeout,
+    /// The call took too long.
+    TotalTimeout,
+    /// The answer makes no sense.
+    Malformed,
+    /// More redirects than allowed.
+    TooManyRedirects,
+}
+
+impl Kind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Unusable,
+        Self::Refused,
+        Self::ConnectTimeout,
+        Self::Unreachable,
+        Self::Reset,
+        Self::Closed,
+        Self::Truncated,
+        Self::IdleTimeout,
+        Self::TotalTimeout,
+        Self::Malformed,
+        Self::TooManyRedirects,
+    ];
+
+    /// Whether this can only happen before a byte of a request is sent.
+    pub(crate) const fn is_before_sending(self) -> bool {
+        matches!(
+            self,
+            Self::Unusable | Self::Refused | Self::ConnectTimeout | Self::Unreachable
+        )
+    }
+
+    /// The code of this client for it.
+    pub(crate) const fn code(self) -> &'static str {
+        match self {
+            Self::Unusable => "UNUSABLE_CALL",
+            Self::Refused => "ECONNREFUSED",
+            Self::ConnectTimeout => "CONNECT_TIMEOUT",
+            Self::Unreachable => "UNREACHABLE",
+            Self::Reset => "ECONNRESET",
+            Self::Closed => "CLOSED_BEFORE_ANSWER",
+            Self::Truncated => "ANSWER_TRUNCATED",
+            Self::IdleTimeout => "IDLE_TIMEOUT",
+            Self::TotalTimeout => "TOTAL_TIMEOUT",
+            Self::Malformed => "MALFORMED_ANSWER",
+            Self::TooManyRedirects => "TOO_MANY_REDIRECTS",
+        }
+    }
+}
+
+/// How a connection ended under a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndedBy {
+    /// FIN.
+    Close,
+    /// RST, or another error of the socket.
+    Reset,
+}
+
+/// Why a call, or an attempt of it, has no answer.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What went wrong.
+    pub(crate) kind: Kind,
+    /// What is known of it, in words.
+    pub(crate) note: String,
+    /// What the system said.
+    pub(crate) cause: Option<io::Error>,
+    /// How the connection ended, if that was it.
+    pub(crate) ended_by: Option<EndedBy>,
+    /// Whether a byte of the request that failed may have been sent.
+    pub(crate) sent: bool,
+    /// Whether a byte of an answer came.
+    pub(crate) answered: bool,
+    /// Whether its connection had served a request before.
+    pub(crate) reused: bool,
+    /// Requests of the same call that were sent before the one that failed.
+    pub(crate) sent_before: u32,
+    /// Those among them that belong to the same attempt: redirect hops.
+    pub(crate) hops_before: u32,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, note: impl Into<String>) -> Self {
+        Self {
+            kind,
+            note: note.into(),
+            cause: None,
+            ended_by: None,
+            sent: !kind.is_before_sending(),
+            answered: false,
+            reused: false,
+            sent_before: 0,
+            hops_before: 0,
+        }
+    }
+
+    /// Adds what the system said.
+    pub(crate) fn caused_by(mut self, cause: io::Error) -> Self {
+        self.cause = Some(cause);
+        self
+    }
+
+    /// Whether it is proved that this attempt sent nothing at all: not this
+    /// request, and not one to a server that redirected here.
+    pub(crate) const fn proves_unsent(&self) -> bool {
+        !self.sent && self.hops_before == 0
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.note)
+    }
+}

@@ -1,0 +1,118 @@
+//! The reference client as a program that speaks the client protocol.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use client_kit::messages::Messages;
+use client_kit::protocol::Work;
+use client_kit::session::Session;
+
+use crate::call::Client;
+use crate::clock;
+use crate::defects::{self, Defects};
+
+const HELP: &str = "\
+The reference client of wirefault. Started by wirefault; it reads its work from stdin.
+
+  --defect NAME   switch a defect on; may be given repeatedly
+  --version       print the version
+  --help          print this
+
+Defects:
+";
+
+/// What the arguments ask for.
+enum Asked {
+    Work(Defects),
+    Print(String),
+    Wrong(String),
+}
+
+/// Runs the client with its arguments, the program's name left out.
+pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
+    match asked(args.into_iter()) {
+        Asked::Work(defects) => serve(&defects),
+        Asked::Print(text) => {
+            say(&mut io::stdout(), &text);
+            ExitCode::SUCCESS
+        }
+        Asked::Wrong(text) => {
+            say(&mut io::stderr(), &text);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Makes all calls of the work, one after the other, with one client object.
+///
+/// # Errors
+/// Nobody reads the messages any more.
+pub fn run(work: &Work, defects: &Defects, messages: &Messages) -> io::Result<()> {
+    let mut client = Client::new(&work.limits, defects.clone());
+    for call in &work.calls {
+        clock::sleep(Duration::from_millis(call.pause_ms));
+        client.call(call, messages)?;
+    }
+    Ok(())
+}
+
+fn asked(mut args: impl Iterator<Item = String>) -> Asked {
+    let mut on = Defects::default();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--defect" => {
+                let Some(name) = args.next() else {
+                    return Asked::Wrong(format!(
+                        "--defect wants a name; there are:\n{}",
+                        defects::help()
+                    ));
+                };
+                let Some(defect) = defects::named(&name) else {
+                    return Asked::Wrong(format!(
+                        "no defect is called {name:?}; there are:\n{}",
+                        defects::help()
+                    ));
+                };
+                on = on.with(defect);
+            }
+            "--version" => {
+                return Asked::Print(
+                    concat!("reference-client ", env!("CARGO_PKG_VERSION"), "\n").to_owned(),
+                );
+            }
+            "--help" => return Asked::Print(format!("{HELP}{}", defects::help())),
+            other => {
+                return Asked::Wrong(format!(
+                    "{other:?} is no argument; there are --defect NAME, --version and --help\n"
+                ));
+            }
+        }
+    }
+    Asked::Work(on)
+}
+
+fn serve(defects: &Defects) -> ExitCode {
+    let session = match Session::open() {
+        Ok(session) => session,
+        Err(error) => {
+            say(&mut io::stderr(), &format!("{error}\n"));
+            return ExitCode::from(2);
+        }
+    };
+    match run(&session.work, defects, &session.messages) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(
+                &mut io::stderr(),
+                &format!("a message cannot be written: {error}\n"),
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// When even this cannot be written there is nobody left to tell.
+fn say(out: &mut impl Write, text: &str) {
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,382 @@
+//! Every defect is a real one: the same server shows the good client and the
+//! defective one, and what arrived or what was shown differs in the named way.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use client_kit::protocol::{Call, Limits, Message};
+use reference_client::defects::{Defect, Defects, LIST};
+use support::{Act, Server, answer, call, closed, make, ok, shown, status};
+
+/// One defect's proof. What is observed is written as the requests that arrived
+/// (`POST:3` is a POST with three bytes of content; `+auth` one with
+/// credentials) and what was shown.
+struct Case {
+    defect: Defect,
+    script: Vec<Act>,
+    calls: fn(&Server) -> Vec<Call>,
+    limits: Limits,
+    good: &'static str,
+    bad: &'static str,
+}
+
+impl Case {
+    fn new(defect: Defect, method: &'static str, script: Vec<Act>) -> Self {
+        let calls: fn(&Server) -> Vec<Call> = match method {
+            "POST" => |server| vec![call("POST", server.url("/"))],
+            "PUT" => |server| vec![call("PUT", server.url("/"))],
+            _ => |server| vec![call("GET", server.url("/"))],
+        };
+        Self {
+            defect,
+            script,
+            calls,
+            limits: Limits::default(),
+            good: "",
+            bad: "",
+        }
+    }
+
+    fn calls(mut self, calls: fn(&Server) -> Vec<Call>) -> Self {
+        self.calls = calls;
+        self
+    }
+
+    fn idle(mut self, idle: u64) -> Self {
+        self.limits.idle_ms = Some(idle);
+        self
+    }
+
+    fn total(mut self, total: u64) -> Self {
+        self.limits.total_ms = Some(total);
+        self
+    }
+
+    fn attempts(mut self, attempts: u32) -> Self {
+        self.limits.attempts = Some(attempts);
+        self
+    }
+
+    fn tells(mut self, good: &'static str, bad: &'static str) -> Self {
+        (self.good, self.bad) = (good, bad);
+        self
+    }
+
+    /// Makes the calls; a request that is still on its way to the server is
+    /// waited for.
+    fn observe(&self, defects: &Defects, wanted: &str) -> String {
+        let server = Server::start(self.script.clone());
+        let messages = make((self.calls)(&server), self.limits.clone(), defects);
+        let mut observed = Self::arrived(&server, &messages);
+        for _ in 0..200 {
+            if observed == wanted {
+                break;
+            }
+            std::thread::park_timeout(Duration::from_millis(5));
+            observed = Self::arrived(&server, &messages);
+        }
+        observed
+    }
+
+    fn arrived(server: &Server, messages: &[Message]) -> String {
+        let arrived: Vec<_> = server
+            .seen()
+            .iter()
+            .map(|seen| {
+                let auth = seen.header("authorization").map_or("", |_| "+auth");
+                format!("{}:{}{auth}", seen.method, seen.body.len())
+            })
+            .collect();
+        format!("{} -> {}", arrived.join(" "), shown(messages))
+    }
+}
+
+fn send(head_and_body: &str) -> Act {
+    Act::Send(head_and_body.to_owned())
+}
+
+fn close(bytes: &str) -> Act {
+    Act::SendClose(bytes.to_owned())
+}
+
+fn reset(bytes: &str) -> Act {
+    Act::SendReset(bytes.to_owned())
+}
+
+const SHORT: &str = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello";
+const CHUNKS: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n";
+const UNFRAMED: &str = "HTTP/1.1 200 OK\r\n\r\nhello";
+
+fn bodies() -> Vec<Case> {
+    let two_lengths = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 9\r\n\r\nok";
+    let long = answer(500, "", &"no ".repeat(2000));
+    let interim = format!("HTTP/1.1 103 Early Hints\r\n\r\n{}", answer(200, "", "ok"));
+    vec![
+        Case::new(
+            Defect::AcceptsConflictingLengths,
+            "GET",
+            vec![close(two_lengths)],
+        )
+        .tells("GET:0 -> MALFORMED_ANSWER", "GET:0 -> 200:2"),
+        Case::new(Defect::AcceptsMissingLastChunk, "POST", vec![close(CHUNKS)])
+            .tells("POST:3 -> ANSWER_TRUNCATED", "POST:3 -> 200:5"),
+        Case::new(Defect::AcceptsResetAsEnd, "POST", vec![reset(UNFRAMED)])
+            .tells("POST:3 -> ANSWER_TRUNCATED", "POST:3 -> 200:5"),
+        Case::new(Defect::AcceptsShortBody, "POST", vec![close(SHORT)])
+            .tells("POST:3 -> ANSWER_TRUNCATED", "POST:3 -> 200:5"),
+        Case::new(Defect::AcceptsShortBody, "POST", vec![reset(SHORT)])
+            .tells("POST:3 -> ANSWER_TRUNCATED", "POST:3 -> 200:5"),
+        Case::new(Defect::ReadsEndlessErrorBody, "POST", vec![send(&long)])
+            .tells("POST:3 -> 500:cut", "POST:3 -> 500:6000"),
+        Case::new(Defect::TakesInterimAsFinal, "GET", vec![send(&interim)])
+            .tells("GET:0 -> 200:2", "GET:0 -> 103:0"),
+    ]
+}
+
+fn reports() -> Vec<Case> {
+    let silent = Act::Silent(Duration::from_millis(400));
+    vec![
+        Case::new(Defect::DropsCause, "POST", vec![reset("")])
+            .tells("POST:3 -> ECONNRESET", "POST:3 -> ?"),
+        Case::new(
+            Defect::HidesBadGateway,
+            "POST",
+            vec![close("HTTP/1.1 502 Bad Gateway\r\n\r\nno")],
+        )
+        .attempts(1)
+        .tells("POST:3 -> 502:2", "POST:3 -> ECONNREFUSED"),
+        Case::new(Defect::SaysNotSentOnReset, "POST", vec![reset("")])
+            .tells("POST:3 -> ECONNRESET", "POST:3 -> ECONNREFUSED"),
+        Case::new(Defect::SaysNotSentOnTimeout, "POST", vec![silent.clone()])
+            .idle(100)
+            .tells("POST:3 -> IDLE_TIMEOUT", "POST:3 -> CONNECT_TIMEOUT"),
+        Case::new(Defect::SwallowsErrors, "POST", vec![reset("")])
+            .tells("POST:3 -> ECONNRESET", "POST:3 -> 200:0"),
+        Case::new(
+            Defect::ReportsBeforeTheRetry,
+            "GET",
+            vec![status(503), ok()],
+        )
+        .tells("GET:0 GET:0 -> 200:2", "GET:0 GET:0 -> 503:0"),
+        Case::new(
+            Defect::IdleTimerRunsThrough,
+            "POST",
+            vec![Act::Drip(answer(200, "", "ok"), Duration::from_millis(10))],
+        )
+        .idle(250)
+        .tells("POST:3 -> 200:2", "POST:3 -> IDLE_TIMEOUT"),
+        Case::new(Defect::NeverTimesOut, "POST", vec![silent.clone()])
+            .idle(100)
+            .tells("POST:3 -> IDLE_TIMEOUT", "POST:3 -> CLOSED_BEFORE_ANSWER"),
+        Case::new(Defect::NeverTimesOut, "POST", vec![silent])
+            .total(100)
+            .tells("POST:3 -> TOTAL_TIMEOUT", "POST:3 -> CLOSED_BEFORE_ANSWER"),
+    ]
+}
+
+fn retries() -> Vec<Case> {
+    let silent = Act::Silent(Duration::from_millis(400));
+    let post = |defect, act| Case::new(defect, "POST", vec![act, ok()]);
+    vec![
+        Case::new(Defect::DropsBodyOnRetry, "PUT", vec![status(503), ok()])
+            .tells("PUT:3 PUT:3 -> 200:2", "PUT:3 PUT:0 -> 200:2"),
+        Case::new(Defect::GivesUpOn429, "GET", vec![status(429), ok()])
+            .tells("GET:0 GET:0 -> 200:2", "GET:0 -> 429:0"),
+        Case::new(Defect::NeverRetries, "GET", vec![status(503), ok()])
+            .tells("GET:0 GET:0 -> 200:2", "GET:0 -> 503:0"),
+        post(Defect::ResendsOn400, status(400)).tells("POST:3 -> 400:0", "POST:3 POST:3 -> 200:2"),
+        post(Defect::RetriesPostOnClose, close(""))
+            .tells("POST:3 -> CLOSED_BEFORE_ANSWER", "POST:3 POST:3 -> 200:2"),
+        post(Defect::RetriesPostOnClose, close(SHORT))
+            .tells("POST:3 -> ANSWER_TRUNCATED", "POST:3 POST:3 -> 200:2"),
+        post(Defect::RetriesPostOnReset, reset(""))
+            .tells("POST:3 -> ECONNRESET", "POST:3 POST:3 -> 200:2"),
+        post(Defect::RetriesPostOnReset, reset(SHORT))
+            .tells("POST:3 -> ANSWER_TRUNCATED", "POST:3 POST:3 -> 200:2"),
+        post(Defect::RetriesPostOnStatus, status(503))
+            .tells("POST:3 -> 503:0", "POST:3 POST:3 -> 200:2"),
+        post(Defect::RetriesPostOnTimeout, silent)
+            .idle(100)
+            .tells("POST:3 -> IDLE_TIMEOUT", "POST:3 POST:3 -> 200:2"),
+        Case::new(
+            Defect::WaitsHoweverLong,
+            "GET",
+            vec![Act::Send(answer(429, "Retry-After: 1\r\n", "")), ok()],
+        )
+        .total(500)
+        .tells("GET:0 -> 429:0", "GET:0 GET:0 -> TOTAL_TIMEOUT"),
+        Case::new(
+            Defect::RetriesWithoutLimit,
+            "GET",
+            vec![status(503), status(503), status(503), status(503), ok()],
+        )
+        .tells(
+            "GET:0 GET:0 GET:0 -> 503:0",
+            "GET:0 GET:0 GET:0 GET:0 GET:0 -> 200:2",
+        ),
+        Case::new(Defect::SendsTwice, "POST", vec![ok()])
+            .tells("POST:3 -> 200:2", "POST:3 POST:3 -> 200:2"),
+        Case::new(Defect::Treats408AsFinal, "GET", vec![status(408), ok()])
+            .tells("GET:0 GET:0 -> 200:2", "GET:0 -> 408:0"),
+    ]
+}
+
+fn redirects() -> Vec<Case> {
+    let to = |status, place: &str| Act::Send(answer(status, &format!("Location: {place}\r\n"), ""));
+    let mut loops = vec![to(302, "/"); 7];
+    loops.push(ok());
+    // The same server under another name is another origin.
+    let with_secret = |server: &Server| {
+        let url = format!("http://localhost:{}/", server.address.port());
+        let mut call = call("GET", url);
+        let secret = ("Authorization".to_owned(), "Bearer s".to_owned());
+        call.headers.push(secret);
+        vec![call]
+    };
+    vec![
+        Case::new(Defect::KeepsPostOn303, "POST", vec![to(303, "/"), ok()])
+            .tells("POST:3 GET:0 -> 200:2", "POST:3 POST:3 -> 200:2"),
+        Case::new(
+            Defect::KeepsSecretsAcrossOrigins,
+            "GET",
+            vec![to(302, "http://127.0.0.1:{port}/"), ok()],
+        )
+        .calls(with_secret)
+        .tells(
+            "GET:0+auth GET:0 -> 200:2",
+            "GET:0+auth GET:0+auth -> 200:2",
+        ),
+        Case::new(Defect::RedirectsWithoutLimit, "GET", loops).tells(
+            "GET:0 GET:0 GET:0 GET:0 GET:0 GET:0 -> TOO_MANY_REDIRECTS",
+            "GET:0 GET:0 GET:0 GET:0 GET:0 GET:0 GET:0 GET:0 -> 200:2",
+        ),
+        Case::new(
+            Defect::RewritesPostToGetOn307,
+            "POST",
+            vec![to(307, "/"), ok()],
+        )
+        .tells("POST:3 POST:3 -> 200:2", "POST:3 GET:0 -> 200:2"),
+        Case::new(
+            Defect::TrustsConnectErrorAfterRedirect,
+            "POST",
+            vec![to(307, &closed())],
+        )
+        .tells(
+            "POST:3 -> EARLIER_REQUEST_SENT",
+            "POST:3 POST:3 POST:3 -> ECONNREFUSED",
+        ),
+    ]
+}
+
+fn connections() -> Vec<Case> {
+    let get_then_post = |server: &Server| {
+        let mut post = call("POST", server.url("/2"));
+        post.pause_ms = 100;
+        vec![call("GET", server.url("/1")), post]
+    };
+    let two_gets =
+        |server: &Server| vec![call("GET", server.url("/1")), call("GET", server.url("/2"))];
+    let surplus = format!("{}{}", answer(200, "", "a"), answer(200, "", "poison"));
+    let half_closed = Act::SendHalfClose(answer(200, "", "ok"));
+    vec![
+        Case::new(
+            Defect::ReplaysPostOnReusedConnection,
+            "",
+            vec![ok(), reset(""), ok()],
+        )
+        .calls(get_then_post)
+        .tells(
+            "GET:0 POST:3 -> 200:2 ECONNRESET",
+            "GET:0 POST:3 POST:3 -> 200:2 200:2",
+        ),
+        Case::new(
+            Defect::ReusesPoisonedConnection,
+            "",
+            vec![Act::Send(surplus), ok()],
+        )
+        .calls(two_gets)
+        .tells("GET:0 GET:0 -> 200:1 200:2", "GET:0 GET:0 -> 200:1 200:6"),
+        Case::new(Defect::TrustsStaleConnections, "", vec![half_closed, ok()])
+            .calls(get_then_post)
+            .tells(
+                "GET:0 POST:3 -> 200:2 200:2",
+                "GET:0 POST:3 -> 200:2 CLOSED_BEFORE_ANSWER",
+            ),
+    ]
+}
+
+fn cases() -> Vec<Case> {
+    [bodies(), reports(), retries(), redirects(), connections()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+#[test]
+fn the_good_client_and_the_defective_one_differ_as_named() {
+    for case in cases() {
+        let good = case.observe(&Defects::default(), case.good);
+        assert_eq!(good, case.good, "{:?}: the good client", case.defect);
+        let bad = case.observe(&Defects::default().with(case.defect), case.bad);
+        assert_eq!(bad, case.bad, "{:?}: the defective client", case.defect);
+    }
+}
+
+/// Defects of time are told apart by the wait between the attempts.
+fn waited(retry_after: &str, defect: Option<Defect>) -> Duration {
+    let limited = answer(429, &format!("Retry-After: {retry_after}\r\n"), "");
+    let server = Server::start(vec![Act::Send(limited), ok()]);
+    let defects = defect.map_or_else(Defects::default, |on| Defects::default().with(on));
+    let begin = now();
+    let messages = make(
+        vec![call("GET", server.url("/"))],
+        Limits::default(),
+        &defects,
+    );
+    assert_eq!(
+        (shown(&messages).as_str(), server.seen().len()),
+        ("200:2", 2)
+    );
+    begin.elapsed()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test measures a wait")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// A date this far from now, rounded up to a whole second as servers do.
+fn date_in(wait: Duration) -> String {
+    let date = std::time::SystemTime::now() + wait + Duration::from_millis(999);
+    httpdate::fmt_http_date(date)
+}
+
+#[test]
+fn defects_of_waiting_wait_too_short_or_too_long() {
+    let second = Duration::from_secs(1);
+    assert!(waited("1", None) >= second);
+    assert!(waited("1", Some(Defect::IgnoresRetryAfter)) < second);
+    assert!(waited(&date_in(second), None) >= second);
+    assert!(waited(&date_in(second), Some(Defect::IgnoresRetryAfterDate)) < second);
+    assert!(waited("0", None) < second);
+    assert!(waited("0", Some(Defect::ZeroMeansDefault)) >= second);
+}
+
+#[test]
+fn every_defect_has_a_case() {
+    let waiting = [
+        Defect::IgnoresRetryAfter,
+        Defect::IgnoresRetryAfterDate,
+        Defect::ZeroMeansDefault,
+    ];
+    let mut proved: Vec<_> = cases()
+        .iter()
+        .map(|case| case.defect)
+        .chain(waiting)
+        .collect();
+    proved.sort();
+    proved.dedup();
+    let all: Vec<_> = LIST.iter().map(|(defect, ..)| *defect).collect();
+    assert_eq!(proved, all);
+}

@@ -1,0 +1,195 @@
+//! One baseline file, decoded with positions.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use reports::record::BaselineEntry;
+use scenarios::document::decode::Keys;
+use scenarios::document::{Diagnostic, Diagnostics, Node, Source, parse};
+use scenarios::verdict::Verdict;
+
+use super::{Entry, UNSAID};
+
+/// A case that stands twice in a file.
+const DUPLICATE_CASE: &str = "duplicate-case";
+/// A client's name that is not the file's.
+const CLIENT_MISMATCH: &str = "client-mismatch";
+/// A proposal that was taken over unread.
+const REASON_UNSAID: &str = "reason-unsaid";
+
+static FILE: Keys = Keys::new(
+    "a baseline",
+    &[
+        ("client", "the client it is about"),
+        ("cells", "the cells that are known to differ"),
+    ],
+);
+
+static CELL: Keys = Keys::new(
+    "a cell of a baseline",
+    &[
+        ("case", "the case, `area/name[column=value]`"),
+        ("expect", "the verdict that is known"),
+        ("fingerprint", "what was seen when the entry was written"),
+        ("reason", "why this is known and whose fault it is"),
+    ],
+);
+
+/// The verdicts that an entry may expect. A pass needs no entry, and an error
+/// is never fine.
+const EXPECT: &[(&str, Verdict)] = &[
+    ("fail", Verdict::Fail),
+    ("inconclusive", Verdict::Inconclusive),
+    ("unsupported", Verdict::Unsupported),
+    ("skipped", Verdict::Skipped),
+];
+
+/// The client and its entries, by case.
+///
+/// # Errors
+/// With everything that is wrong in the file.
+pub fn decode(source: &Source) -> Result<(String, BTreeMap<String, Entry>), Vec<Diagnostic>> {
+    let mut out = Diagnostics::new(source);
+    let decoded = parse(source, &mut out).and_then(|node| file(&node, source, &mut out));
+    match decoded {
+        Some(decoded) if out.is_empty() => Ok(decoded),
+        _ => Err(out.finish()),
+    }
+}
+
+fn file(
+    node: &Node,
+    source: &Source,
+    out: &mut Diagnostics,
+) -> Option<(String, BTreeMap<String, Entry>)> {
+    let fields = node.fields(&FILE, out)?;
+    let client = fields.need("client", out);
+    let name = client.and_then(|node| node.text("the client", out).map(|name| (node, name)));
+    let stem = Path::new(&source.path).file_stem()?.to_string_lossy();
+    if let Some((node, name)) = name
+        && name != stem
+    {
+        out.report(
+            CLIENT_MISMATCH,
+            &node.span,
+            format!("the file of this client must be named `{name}.yaml`"),
+        )
+        .label(format!("the file is named `{stem}.yaml`"))
+        .help("one file a client: rename the file or correct the name");
+    }
+    let mut entries = BTreeMap::new();
+    let mut places: BTreeMap<String, &Node> = BTreeMap::new();
+    let cells = fields.need("cells", out)?.list("`cells`", out)?;
+    for node in cells {
+        let Some((case, at, entry)) = cell(node, source, out) else {
+            continue;
+        };
+        if let Some(first) = places.get(&case) {
+            out.report(
+                DUPLICATE_CASE,
+                &at.span,
+                format!("the case `{case}` stands twice"),
+            )
+            .label("this one says it again")
+            .help("remove one of the two")
+            .other(&first.span, "the other one");
+            continue;
+        }
+        places.insert(case.clone(), at);
+        entries.insert(case, entry);
+    }
+    Some((name?.1.to_owned(), entries))
+}
+
+fn cell<'n>(
+    node: &'n Node,
+    source: &Source,
+    out: &mut Diagnostics,
+) -> Option<(String, &'n Node, Entry)> {
+    let fields = node.fields(&CELL, out)?;
+    let case = fields.need("case", out);
+    let expect = fields
+        .need("expect", out)
+        .and_then(|node| node.word("a verdict that a baseline can expect", EXPECT, out));
+    let runs = !matches!(expect, Some(Verdict::Unsupported | Verdict::Skipped));
+    let fingerprint = match fields.get("fingerprint") {
+        None if runs => fields.need("fingerprint", out),
+        found => found,
+    };
+    let fingerprint = match fingerprint {
+        Some(node) => node.any_text("the fingerprint", out)?,
+        None => "",
+    };
+    let reason = fields.need("reason", out)?;
+    let why = reason.text("the reason", out)?;
+    if why == UNSAID {
+        out.report(
+            REASON_UNSAID,
+            &reason.span,
+            "the reason is still to be said",
+        )
+        .label("this is what a proposal says")
+        .help("write why this is known and whose fault it is, or correct what is wrong");
+    }
+    let case_node = case?;
+    let case = case_node.text("the case", out)?;
+    Some((
+        case.to_owned(),
+        case_node,
+        Entry {
+            says: BaselineEntry {
+                expect: expect?,
+                fingerprint: fingerprint.to_owned(),
+                reason: why.to_owned(),
+            },
+            place: format!("{}:{}", source.path, out.line(&node.span)),
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> Source {
+        Source {
+            path: "baseline/curl.yaml".to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    fn rendered(text: &str) -> String {
+        let source = source(text);
+        let found = decode(&source).unwrap_err();
+        scenarios::document::render(&found, &source, false)
+    }
+
+    #[test]
+    fn an_entry_keeps_its_words_and_its_place() {
+        let text = "client: curl\ncells:\n  - case: redirect/loop[hops=2]\n    expect: fail\n    \
+                    fingerprint: \"delivered api=3\"\n    reason: curl follows for ever\n";
+        let (client, entries) = decode(&source(text)).unwrap();
+        assert_eq!(client, "curl");
+        let entry = &entries["redirect/loop[hops=2]"];
+        assert_eq!(entry.says.expect, Verdict::Fail);
+        assert_eq!(entry.says.fingerprint, "delivered api=3");
+        assert_eq!(entry.place, "baseline/curl.yaml:3");
+    }
+
+    #[test]
+    fn a_cell_that_does_not_run_needs_no_fingerprint() {
+        let text = "client: curl\ncells:\n  - case: a/b\n    expect: unsupported\n    reason: r\n";
+        assert_eq!(decode(&source(text)).unwrap().1["a/b"].says.fingerprint, "");
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_place() {
+        insta::assert_snapshot!(rendered(
+            "client: wget\ncells:\n  - case: a/b\n    expect: pass\n    fingerprint: x\n    \
+             reason: because\n  - case: a/c\n    expect: fail\n    reasons: because\n  - case: \
+             a/d\n    expect: fail\n    fingerprint: x\n    reason: say why this is known and \
+             whose fault it is\n  - case: a/d\n    expect: fail\n    fingerprint: x\n    reason: \
+             because\n"
+        ));
+    }
+}

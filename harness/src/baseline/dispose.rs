@@ -1,0 +1,139 @@
+//! A cell against its entry. Pure: what goes in is data, what comes out a word.
+
+use reports::record::{BaselineEntry, Disposition};
+use scenarios::verdict::Verdict;
+
+/// The disposition of one cell that was seen once.
+pub fn dispose(entry: Option<&BaselineEntry>, verdict: Verdict, seen: &str) -> Disposition {
+    let Some(entry) = entry else {
+        return match verdict {
+            // What a client declares and what is not installed are no findings.
+            Verdict::Pass | Verdict::Skipped | Verdict::Unsupported => Disposition::Expected,
+            Verdict::Inconclusive | Verdict::Fail | Verdict::Error => Disposition::Regression,
+        };
+    };
+    match verdict {
+        Verdict::Error => Disposition::Regression,
+        Verdict::Pass => Disposition::Fixed,
+        // What can not run here says nothing about what the entry says.
+        Verdict::Skipped => Disposition::Expected,
+        Verdict::Unsupported if entry.expect == verdict => Disposition::Expected,
+        _ if entry.expect == verdict && entry.fingerprint == seen => Disposition::Expected,
+        _ => Disposition::Changed,
+    }
+}
+
+/// The dispositions of the repeats of one cell: each on its own, unless they
+/// differ in verdict or in what was seen.
+pub fn dispose_repeats(
+    entry: Option<&BaselineEntry>,
+    repeats: &[(Verdict, &str)],
+) -> Vec<Disposition> {
+    let flaky = repeats.windows(2).any(|pair| pair[0] != pair[1]);
+    repeats
+        .iter()
+        .map(|(verdict, seen)| match flaky {
+            true => Disposition::Flaky,
+            false => dispose(entry, *verdict, seen),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Disposition::{Changed, Expected, Fixed, Regression};
+    use Verdict::{Error, Fail, Inconclusive, Pass, Skipped, Unsupported};
+
+    const VERDICTS: [Verdict; 6] = [Pass, Skipped, Unsupported, Inconclusive, Fail, Error];
+
+    fn entry(expect: Verdict) -> BaselineEntry {
+        BaselineEntry {
+            expect,
+            fingerprint: "seen".to_owned(),
+            reason: "known".to_owned(),
+        }
+    }
+
+    #[test]
+    fn every_verdict_against_every_entry() {
+        // Rows are what is expected, columns are VERDICTS, seen as before.
+        let table = [
+            (
+                None,
+                [
+                    Expected, Expected, Expected, Regression, Regression, Regression,
+                ],
+            ),
+            (
+                Some(Fail),
+                [Fixed, Expected, Changed, Changed, Expected, Regression],
+            ),
+            (
+                Some(Inconclusive),
+                [Fixed, Expected, Changed, Expected, Changed, Regression],
+            ),
+            (
+                Some(Unsupported),
+                [Fixed, Expected, Expected, Changed, Changed, Regression],
+            ),
+            (
+                Some(Skipped),
+                [Fixed, Expected, Changed, Changed, Changed, Regression],
+            ),
+        ];
+        for (expect, row) in table {
+            let entry = expect.map(entry);
+            for (verdict, right) in VERDICTS.into_iter().zip(row) {
+                let found = dispose(entry.as_ref(), verdict, "seen");
+                assert_eq!(found, right, "{expect:?} against {verdict:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_fingerprint_is_a_change_where_a_cell_runs() {
+        for expect in [Fail, Inconclusive] {
+            assert_eq!(dispose(Some(&entry(expect)), expect, "other"), Changed);
+        }
+        assert_eq!(
+            dispose(Some(&entry(Unsupported)), Unsupported, ""),
+            Expected
+        );
+        assert_eq!(dispose(Some(&entry(Fail)), Pass, "other"), Fixed);
+    }
+
+    #[test]
+    fn without_an_entry_nobody_looks_at_the_fingerprint() {
+        for verdict in VERDICTS {
+            assert_eq!(dispose(None, verdict, "a"), dispose(None, verdict, "b"));
+        }
+    }
+
+    #[test]
+    fn repeats_that_differ_are_flaky_all_of_them() {
+        let entry = entry(Fail);
+        let differ = [(Fail, "seen"), (Fail, "seen"), (Fail, "other")];
+        assert_eq!(
+            dispose_repeats(Some(&entry), &differ),
+            [Disposition::Flaky; 3]
+        );
+        let verdicts = [(Pass, "seen"), (Fail, "seen")];
+        assert_eq!(dispose_repeats(None, &verdicts), [Disposition::Flaky; 2]);
+    }
+
+    #[test]
+    fn repeats_that_agree_are_what_one_of_them_is() {
+        let entry = entry(Fail);
+        for verdict in VERDICTS {
+            for seen in ["seen", "other"] {
+                let right = dispose(Some(&entry), verdict, seen);
+                assert_eq!(
+                    dispose_repeats(Some(&entry), &[(verdict, seen); 3]),
+                    [right; 3]
+                );
+            }
+        }
+        assert_eq!(dispose_repeats(None, &[]), []);
+    }
+}

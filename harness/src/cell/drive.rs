@@ -1,0 +1,349 @@
+//! Runs one client through its cell: hands over the work, listens, decides by
+//! [`Ending`] when it is over, and sees that nothing of it is left.
+//!
+//! Everything seen goes into the evidence; nothing is judged here. All waiting
+//! is on the cell's clock or on facts.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use client_kit::protocol::Control;
+use scenarios::evidence::ClientEvent;
+use scenarios::verdict::EndedBy;
+use scripted_servers::clock::Clock;
+use tokio::sync::watch;
+
+use super::ending::{Act, Ending, Facts, Patience};
+use super::kept::Kept;
+use super::processors::Processors;
+use super::streams::{Input, Output};
+use super::talk::Talk;
+use crate::evidence::{EvidenceLog, Signals};
+use crate::launch::{Launched, Launcher, Program, Status};
+use crate::protocol::control_line;
+use crate::run::{Interrupt, Slot};
+
+/// One client's way through a cell.
+pub(super) struct Errand<'a> {
+    pub(super) wirefault: &'a Path,
+    pub(super) program: Program<'a>,
+    pub(super) talk: Talk,
+    pub(super) patience: Patience,
+    pub(super) log: &'a EvidenceLog,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) stdout: Kept,
+    pub(super) stderr: Kept,
+    /// The processor that it may keep busy, until it waits for something.
+    pub(super) slot: Slot,
+    pub(super) interrupt: &'a Interrupt,
+    /// Called in the moment in which the client is known to have ended. May
+    /// block while the servers read out what it has left.
+    pub(super) client_ended: &'a (dyn Fn() + Sync),
+}
+
+/// How an errand ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The client ran and is gone.
+    Ran(EndedBy),
+    /// The program could not be started.
+    NotStarted {
+        /// Whether there is no such program.
+        missing: bool,
+        /// Why, in words.
+        reason: String,
+    },
+    /// The run was interrupted; the client is gone.
+    Interrupted,
+    /// The launcher broke; the client is gone. The evidence says how.
+    Broken,
+}
+
+/// Runs the client to its end.
+pub(super) async fn drive(errand: Errand<'_>) -> io::Result<Ended> {
+    let launched = Launched::start(errand.wirefault, &errand.program)?;
+    let now = errand.clock.now();
+    let driver = Driver {
+        args: errand.program.args,
+        talk: errand.talk,
+        log: errand.log,
+        clock: errand.clock,
+        interrupt: errand.interrupt,
+        client_ended: errand.client_ended,
+        ending: Ending::starting(errand.patience, now),
+        signals: errand.log.signals(),
+        processors: Processors::new(errand.slot),
+        stdin: Input::new(launched.stdin),
+        stdout: Output::new(launched.stdout, errand.stdout),
+        stderr: Output::new(launched.stderr, errand.stderr),
+        complete: None,
+        ended_at: None,
+        killed: false,
+        interrupted: false,
+    };
+    driver.run(launched.launcher).await
+}
+
+struct Driver<'a> {
+    args: &'a [String],
+    talk: Talk,
+    log: &'a EvidenceLog,
+    clock: &'a dyn Clock,
+    interrupt: &'a Interrupt,
+    client_ended: &'a (dyn Fn() + Sync),
+    ending: Ending,
+    signals: watch::Receiver<Signals>,
+    processors: Processors,
+    stdin: Input,
+    stdout: Output,
+    stderr: Output,
+    /// When the last report came.
+    complete: Option<Duration>,
+    /// When the client ended, while what it left is looked at.
+    ended_at: Option<Duration>,
+    killed: bool,
+    interrupted: bool,
+}
+
+/// What woke the driver.
+enum Woken {
+    Status(Option<Status>),
+    Stdout(io::Result<usize>),
+    Stderr(io::Result<usize>),
+    Sent(io::Result<usize>),
+    Signals,
+    Time,
+    Interrupt,
+}
+
+impl Driver<'_> {
+    async fn run(mut self, mut launcher: Launcher) -> io::Result<Ended> {
+        loop {
+            let facts = self.facts();
+            let until = match self.ending.next(self.clock.now(), &facts) {
+                Act::WaitUntil(until) => until,
+                Act::Finish => {
+                    self.finish()?;
+                    continue;
+                }
+                Act::Kill => {
+                    self.processors.sample();
+                    launcher.kill();
+                    continue;
+                }
+                Act::Abandon => return self.broken(&mut launcher, "does not answer"),
+            };
+            match self.wait(&mut launcher, until).await? {
+                Woken::Status(None) => {
+                    return self.broken(&mut launcher, "was killed, not by wirefault");
+                }
+                Woken::Status(Some(status)) => {
+                    if let Some(ended) = self.status(status)? {
+                        return Ok(ended);
+                    }
+                }
+                Woken::Stdout(read) => {
+                    let bytes = self.stdout.take(read?)?;
+                    let events = self.talk.hear(bytes);
+                    self.heard(events);
+                }
+                Woken::Stderr(read) => drop(self.stderr.take(read?)?),
+                Woken::Sent(sent) => self.stdin.sent(sent),
+                Woken::Signals => self.look_at_contact(),
+                Woken::Time => self.processors.look(self.clock.now()),
+                Woken::Interrupt => {
+                    self.interrupted = true;
+                    self.error("the run was interrupted".to_owned());
+                    self.ending.going(self.clock.now());
+                    launcher.kill();
+                }
+            }
+        }
+    }
+
+    async fn wait(&mut self, launcher: &mut Launcher, until: Duration) -> io::Result<Woken> {
+        let look = self.processors.next_look();
+        let until = look.map_or(until, |look| look.min(until));
+        let woken = tokio::select! {
+            // What the client said before it ended is heard before its end, and
+            // a client that prints without end cannot hide what is rarer.
+            biased;
+            () = self.interrupt.raised(), if !self.interrupted => Woken::Interrupt,
+            _ = self.signals.changed() => Woken::Signals,
+            sent = self.stdin.send() => Woken::Sent(sent),
+            read = self.stdout.read() => Woken::Stdout(read),
+            read = self.stderr.read() => Woken::Stderr(read),
+            status = launcher.status() => Woken::Status(status?),
+            _ = self.clock.sleep_until(until) => Woken::Time,
+        };
+        Ok(woken)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            complete: self.complete,
+            last_traffic: self.log.last_traffic(),
+            limit: self.signals.borrow().limit,
+        }
+    }
+
+    /// Acts on a status; the end, when it was the last one.
+    fn status(&mut self, status: Status) -> io::Result<Option<Ended>> {
+        match status {
+            Status::Spawned { pid } => self.spawned(pid),
+            Status::NotSpawned { missing, reason } => {
+                (self.client_ended)();
+                let ended = Ended::NotStarted { missing, reason };
+                return Ok(Some(self.unless_interrupted(ended)));
+            }
+            Status::Exited {
+                code,
+                signal,
+                killed,
+                monotonic_ns,
+                run_delay_ns,
+            } => {
+                let client_ended = self.client_ended;
+                let ago = crate::launch::monotonic_ns().saturating_sub(monotonic_ns);
+                let ended_at = self.clock.now().saturating_sub(Duration::from_nanos(ago));
+                self.ended_at = Some(ended_at);
+                self.killed = killed;
+                self.processors.ended(run_delay_ns);
+                // Beside each other: the servers have to know at once, and may
+                // take their time.
+                std::thread::scope(|scope| {
+                    scope.spawn(client_ended);
+                    self.exited(code, signal)
+                })?;
+                self.ending.going(self.clock.now());
+            }
+            Status::Swept { count, left } => return self.swept(count, left).map(Some),
+        }
+        Ok(None)
+    }
+
+    fn spawned(&mut self, pid: u32) {
+        let now = self.clock.now();
+        self.ending.working(now);
+        self.processors.started(pid, now);
+        let args = self.args.to_vec();
+        self.tell(ClientEvent::Spawned { pid, args });
+        self.tell(ClientEvent::Work);
+        if let Talk::Protocol { work, .. } = &self.talk {
+            self.stdin.add(work);
+        }
+    }
+
+    /// All that is left of an ended client is what it has printed.
+    fn exited(&mut self, code: Option<i32>, signal: Option<i32>) -> io::Result<()> {
+        self.stdin.end();
+        self.hear_the_rest()?;
+        let (stdout, stderr) = (self.stdout.seen(), self.stderr.seen());
+        if let Some(event) = self.talk.conclude(code, stdout, stderr) {
+            self.tell(event);
+        }
+        let killed = self.killed;
+        self.tell(self.processors.run_delay());
+        self.tell(ClientEvent::Exited {
+            code,
+            signal,
+            killed,
+        });
+        Ok(())
+    }
+
+    fn swept(&mut self, count: u32, left: u32) -> io::Result<Ended> {
+        self.ended_at = None;
+        // What was killed together with the client was not left behind by it.
+        if count > 0 && !self.killed {
+            self.tell(ClientEvent::Swept { count });
+        }
+        if left > 0 {
+            self.error(format!(
+                "{left} processes that the client started could not be killed"
+            ));
+        }
+        self.hear_the_rest()?;
+        self.stdout.end()?;
+        self.stderr.end()?;
+        let limit = self.signals.borrow().limit;
+        let ended = Ended::Ran(self.ending.ended_by(self.killed, limit));
+        Ok(self.unless_interrupted(ended))
+    }
+
+    fn unless_interrupted(&self, ended: Ended) -> Ended {
+        if self.interrupted {
+            Ended::Interrupted
+        } else {
+            ended
+        }
+    }
+
+    /// Without its launcher the client is dead too: the kernel has seen to that,
+    /// and what it had started is swept here.
+    fn broken(&mut self, launcher: &mut Launcher, how: &str) -> io::Result<Ended> {
+        let count = launcher.abandon();
+        (self.client_ended)();
+        self.processors.give_back();
+        self.hear_the_rest()?;
+        self.error(format!(
+            "the launcher, which starts and watches the client, {how}"
+        ));
+        if count > 0 {
+            self.tell(ClientEvent::Swept { count });
+        }
+        self.stdout.end()?;
+        self.stderr.end()?;
+        Ok(Ended::Broken)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.tell(ClientEvent::FinishSent);
+        self.stdin.add(&control_line(&Control::Finish {})?);
+        Ok(())
+    }
+
+    /// Takes what the client has said.
+    fn heard(&mut self, events: Vec<ClientEvent>) {
+        let is_report = |event: &ClientEvent| matches!(event, ClientEvent::Report(_));
+        let reported = events.iter().any(is_report);
+        for event in events {
+            self.tell(event);
+        }
+        if reported {
+            self.processors.sample();
+            self.tell(self.processors.run_delay());
+        }
+        if self.complete.is_none() && self.talk.is_complete() {
+            self.complete = Some(self.clock.now());
+        }
+    }
+
+    fn hear_the_rest(&mut self) -> io::Result<()> {
+        let mut events = Vec::new();
+        let talk = &mut self.talk;
+        self.stdout
+            .take_the_rest(|bytes| events.extend(talk.hear(bytes)))?;
+        self.stderr.take_the_rest(|_| ())?;
+        self.heard(events);
+        Ok(())
+    }
+
+    fn look_at_contact(&mut self) {
+        if self.signals.borrow_and_update().contact {
+            self.processors.give_back();
+        }
+    }
+
+    fn error(&self, reason: String) {
+        self.tell(ClientEvent::HarnessError { reason });
+    }
+
+    /// Leaves evidence. What is only noticed when the client has ended happened
+    /// before that.
+    fn tell(&self, event: ClientEvent) {
+        let at = self.ended_at.unwrap_or(Duration::MAX);
+        self.log.client_at(at, event);
+    }
+}

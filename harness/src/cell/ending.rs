@@ -1,0 +1,296 @@
+//! When and how a cell comes to its end, as a decision over facts.
+//!
+//! Pure: times come in, an act comes out. How a program ends decides whether a
+//! late retry is seen, so a program that ends by itself is left alone, and one
+//! that does not is told to finish only after its reports and a quiet time.
+
+use std::time::Duration;
+
+use scenarios::verdict::EndedBy;
+
+/// Time from telling a program to finish to killing it.
+const FINISH_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Time that starting a program, or killing it, may take the launcher.
+const LAUNCHER_PATIENCE: Duration = Duration::from_secs(15);
+
+/// What is known when the next act is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// When the last report came, once all have come.
+    pub(super) complete: Option<Duration>,
+    /// When a server last saw the client do something.
+    pub(super) last_traffic: Option<Duration>,
+    /// The count that was reached, if one was.
+    pub(super) limit: Option<EndedBy>,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Nothing before this time.
+    WaitUntil(Duration),
+    /// Tell the program to finish.
+    Finish,
+    /// Kill the program.
+    Kill,
+    /// The launcher does not answer: give it up.
+    Abandon,
+}
+
+/// How patient a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Patience {
+    /// From handing over the work.
+    pub(super) deadline: Duration,
+    /// Silence after the last report.
+    pub(super) quiet: Duration,
+    /// Whether the program can be told to finish.
+    pub(super) can_finish: bool,
+}
+
+/// Where a cell is on its way to the end.
+#[derive(Debug)]
+pub(super) struct Ending {
+    patience: Patience,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The launcher has been started at this time.
+    Starting(Duration),
+    /// The program works, until this deadline.
+    Working(Duration),
+    /// It was told to finish, and is killed at this time.
+    Finishing(Duration),
+    /// Its end was ordered for this reason; the launcher is given up at this
+    /// time.
+    Killing(Option<EndedBy>, Duration),
+}
+
+impl Ending {
+    /// The launcher is being started.
+    pub(super) fn starting(patience: Patience, now: Duration) -> Self {
+        Self {
+            patience,
+            state: State::Starting(now),
+        }
+    }
+
+    /// The program runs and is handed its work.
+    pub(super) fn working(&mut self, now: Duration) {
+        self.state = State::Working(now + self.patience.deadline);
+    }
+
+    /// The end was ordered from elsewhere, or has come.
+    pub(super) fn going(&mut self, now: Duration) {
+        let by = self.ended_by_us();
+        self.state = State::Killing(by, now + LAUNCHER_PATIENCE);
+    }
+
+    /// What is to be done now.
+    pub(super) fn next(&mut self, now: Duration, facts: &Facts) -> Act {
+        match self.state {
+            State::Starting(since) => abandon_at(now, since + LAUNCHER_PATIENCE),
+            State::Killing(_, until) => abandon_at(now, until),
+            State::Working(_) | State::Finishing(_) if facts.limit.is_some() => {
+                self.kill(now, facts.limit)
+            }
+            State::Finishing(until) if now < until => Act::WaitUntil(until),
+            State::Finishing(_) => self.kill(now, Some(EndedBy::Finish)),
+            State::Working(deadline) if now >= deadline => self.kill(now, Some(EndedBy::Deadline)),
+            State::Working(deadline) => self.work(now, deadline, facts),
+        }
+    }
+
+    /// What ended the cell, when the program has ended: `killed` on order or by
+    /// itself. A count that was reached is what ended it even when it came to
+    /// its end in the same moment, so that the word does not depend on luck.
+    pub(super) fn ended_by(&self, killed: bool, limit: Option<EndedBy>) -> EndedBy {
+        let by = limit.or_else(|| self.ended_by_us());
+        match by {
+            Some(EndedBy::Deadline) if !killed => EndedBy::Exit,
+            Some(by) => by,
+            None => EndedBy::Exit,
+        }
+    }
+
+    fn ended_by_us(&self) -> Option<EndedBy> {
+        match self.state {
+            State::Starting(_) | State::Working(_) => None,
+            State::Finishing(_) => Some(EndedBy::Finish),
+            State::Killing(by, _) => by,
+        }
+    }
+
+    fn work(&mut self, now: Duration, deadline: Duration, facts: &Facts) -> Act {
+        let Some(complete) = facts.complete.filter(|_| self.patience.can_finish) else {
+            return Act::WaitUntil(deadline);
+        };
+        let silent_since = facts
+            .last_traffic
+            .map_or(complete, |last| last.max(complete));
+        let quiet_at = silent_since + self.patience.quiet;
+        if now < quiet_at {
+            return Act::WaitUntil(quiet_at.min(deadline));
+        }
+        self.state = State::Finishing(now + FINISH_PATIENCE);
+        Act::Finish
+    }
+
+    fn kill(&mut self, now: Duration, by: Option<EndedBy>) -> Act {
+        self.state = State::Killing(by, now + LAUNCHER_PATIENCE);
+        Act::Kill
+    }
+}
+
+fn abandon_at(now: Duration, until: Duration) -> Act {
+    if now < until {
+        Act::WaitUntil(until)
+    } else {
+        Act::Abandon
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn working(can_finish: bool) -> Ending {
+        let patience = Patience {
+            deadline: ms(10_000),
+            quiet: ms(300),
+            can_finish,
+        };
+        let mut ending = Ending::starting(patience, ms(0));
+        ending.working(ms(100));
+        ending
+    }
+
+    fn complete(at: u64) -> Facts {
+        Facts {
+            complete: Some(ms(at)),
+            ..Facts::default()
+        }
+    }
+
+    #[test]
+    fn without_reports_nothing_is_done_before_the_deadline() {
+        let mut ending = working(true);
+        let facts = Facts::default();
+        assert_eq!(ending.next(ms(9_000), &facts), Act::WaitUntil(ms(10_100)));
+        assert_eq!(ending.next(ms(10_100), &facts), Act::Kill);
+        assert_eq!(ending.ended_by(true, None), EndedBy::Deadline);
+    }
+
+    #[test]
+    fn a_program_that_ends_by_itself_while_the_deadline_passes_has_ended_by_itself() {
+        let mut ending = working(true);
+        assert_eq!(ending.next(ms(10_100), &Facts::default()), Act::Kill);
+        assert_eq!(ending.ended_by(false, None), EndedBy::Exit);
+    }
+
+    #[test]
+    fn finish_comes_after_all_reports_and_quiet() {
+        let mut ending = working(true);
+        assert_eq!(
+            ending.next(ms(1_000), &complete(1_000)),
+            Act::WaitUntil(ms(1_300))
+        );
+        assert_eq!(ending.next(ms(1_300), &complete(1_000)), Act::Finish);
+        assert_eq!(ending.ended_by(false, None), EndedBy::Finish);
+    }
+
+    #[test]
+    fn traffic_after_the_report_puts_finish_off() {
+        let mut ending = working(true);
+        let facts = Facts {
+            last_traffic: Some(ms(1_200)),
+            ..complete(1_000)
+        };
+        assert_eq!(ending.next(ms(1_300), &facts), Act::WaitUntil(ms(1_500)));
+        assert_eq!(ending.next(ms(1_500), &facts), Act::Finish);
+    }
+
+    #[test]
+    fn traffic_before_the_report_does_not_shorten_the_quiet_time() {
+        let mut ending = working(true);
+        let facts = Facts {
+            last_traffic: Some(ms(200)),
+            ..complete(1_000)
+        };
+        assert_eq!(ending.next(ms(1_000), &facts), Act::WaitUntil(ms(1_300)));
+    }
+
+    #[test]
+    fn traffic_without_end_after_the_report_ends_at_the_deadline() {
+        let mut ending = working(true);
+        let facts = Facts {
+            last_traffic: Some(ms(10_000)),
+            ..complete(1_000)
+        };
+        assert_eq!(ending.next(ms(10_000), &facts), Act::WaitUntil(ms(10_100)));
+        assert_eq!(ending.next(ms(10_100), &facts), Act::Kill);
+        assert_eq!(ending.ended_by(true, None), EndedBy::Deadline);
+    }
+
+    #[test]
+    fn a_program_that_does_not_finish_is_killed_and_still_ended_by_finish() {
+        let mut ending = working(true);
+        assert_eq!(ending.next(ms(1_300), &complete(1_000)), Act::Finish);
+        assert_eq!(
+            ending.next(ms(1_400), &complete(1_000)),
+            Act::WaitUntil(ms(3_300))
+        );
+        assert_eq!(ending.next(ms(3_300), &complete(1_000)), Act::Kill);
+        assert_eq!(ending.ended_by(true, None), EndedBy::Finish);
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_told_is_never_told() {
+        let mut ending = working(false);
+        assert_eq!(
+            ending.next(ms(5_000), &complete(1_000)),
+            Act::WaitUntil(ms(10_100))
+        );
+    }
+
+    #[test]
+    fn a_reached_count_kills_at_once_and_names_the_end() {
+        for by in [EndedBy::Cap, EndedBy::Enough] {
+            let mut ending = working(true);
+            let facts = Facts {
+                limit: Some(by),
+                ..Facts::default()
+            };
+            assert_eq!(ending.next(ms(150), &facts), Act::Kill);
+            assert_eq!(ending.ended_by(true, Some(by)), by);
+            // The program was faster than the order.
+            assert_eq!(ending.ended_by(false, Some(by)), by);
+        }
+    }
+
+    #[test]
+    fn a_launcher_that_does_not_answer_is_given_up() {
+        let mut ending = working(true);
+        assert_eq!(ending.next(ms(10_100), &Facts::default()), Act::Kill);
+        let at = ms(10_100) + LAUNCHER_PATIENCE;
+        assert_eq!(
+            ending.next(ms(10_200), &Facts::default()),
+            Act::WaitUntil(at)
+        );
+        assert_eq!(ending.next(at, &Facts::default()), Act::Abandon);
+    }
+
+    #[test]
+    fn a_program_that_is_left_alone_has_ended_by_itself() {
+        let mut ending = working(true);
+        ending.going(ms(500));
+        assert_eq!(ending.ended_by(false, None), EndedBy::Exit);
+    }
+}

@@ -1,0 +1,211 @@
+//! The folder of a cell: `RUN/cells/ID`, with everything that judging it again
+//! needs, and a scratch folder for the client that goes when the cell is over.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use scenarios::manifest::Manifest;
+use scenarios::plan::Plan;
+use scenarios::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+/// `cell.json`: what was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// The cell's id.
+    pub id: String,
+    /// Which repeat, from 1.
+    pub repeat: u32,
+    /// Seed of all randomness in it.
+    pub seed: u64,
+    /// The client's version, as it prints it.
+    pub client_version: String,
+    /// Defects that were switched on.
+    pub defects: Vec<String>,
+    /// Why the client never ran, where that is known to be nobody's fault; the
+    /// evidence then proves nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<NotRun>,
+    /// The case.
+    pub plan: Plan,
+    /// The client.
+    pub manifest: Manifest,
+}
+
+/// Why a client never ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRun {
+    /// The verdict on that.
+    pub verdict: Verdict,
+    /// In words.
+    pub reason: String,
+}
+
+/// Paths in the folder of one cell.
+#[derive(Clone, Debug)]
+pub(super) struct CellFolder(PathBuf);
+
+impl CellFolder {
+    /// The folder with this path, which need not be there.
+    pub(super) fn at(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Makes the fresh folder of a cell in the run's folder.
+    pub(super) fn create(run: &Path, id: &str) -> io::Result<Self> {
+        if !is_plain(id) {
+            return Err(io::Error::other(format!(
+                "the id `{}` is not a plain name",
+                id.escape_debug()
+            )));
+        }
+        // Programs are started in it, and need its path whole.
+        let path = std::path::absolute(run)?.join("cells").join(id);
+        std::fs::create_dir(&path)?;
+        let folder = Self(path);
+        std::fs::create_dir(folder.scratch())?;
+        for inner in [folder.home(), folder.temporary(), folder.work()] {
+            std::fs::create_dir(inner)?;
+        }
+        Ok(folder)
+    }
+
+    /// `cell.json`.
+    pub(super) fn record(&self) -> PathBuf {
+        self.0.join("cell.json")
+    }
+
+    /// `events.jsonl`.
+    pub(super) fn events(&self) -> PathBuf {
+        self.0.join("events.jsonl")
+    }
+
+    /// `verdict.json`.
+    pub(super) fn verdict(&self) -> PathBuf {
+        self.0.join("verdict.json")
+    }
+
+    /// What the client printed.
+    pub(super) fn stdout(&self) -> PathBuf {
+        self.0.join("stdout")
+    }
+
+    /// What the client complained of.
+    pub(super) fn stderr(&self) -> PathBuf {
+        self.0.join("stderr")
+    }
+
+    /// The folder that the client works in.
+    pub(super) fn work(&self) -> PathBuf {
+        self.scratch().join("work")
+    }
+
+    /// The file with the content of a call.
+    pub(super) fn body(&self, call: u32) -> PathBuf {
+        self.scratch().join(format!("body-{call}"))
+    }
+
+    /// The file that a command saves the answer's content in.
+    pub(super) fn output(&self) -> PathBuf {
+        self.scratch().join("output")
+    }
+
+    /// The client's whole environment: what it needs to be found and to speak,
+    /// a home of its own, and no way to a proxy or a cloud.
+    pub(super) fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let inherited = |name, default: &str| {
+            let value = std::env::var_os(name).unwrap_or_else(|| default.into());
+            (name, value)
+        };
+        let fixed = |name, value: &str| (name, OsString::from(value));
+        vec![
+            inherited("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            inherited("LANG", "C.UTF-8"),
+            ("HOME", self.home().into()),
+            ("TMPDIR", self.temporary().into()),
+            fixed("AWS_EC2_METADATA_DISABLED", "true"),
+            fixed("NO_GCE_CHECK", "true"),
+            fixed("NO_COLOR", "1"),
+            fixed("PYTHONDONTWRITEBYTECODE", "1"),
+        ]
+    }
+
+    /// Removes what only the client needed. It may have made folders that we
+    /// may not empty; they prove nothing, and stay.
+    pub(super) fn remove_scratch(&self) {
+        if let Err(error) = std::fs::remove_dir_all(self.scratch()) {
+            tracing::debug!(%error, "a client's scratch folder stays");
+        }
+    }
+
+    fn scratch(&self) -> PathBuf {
+        self.0.join("scratch")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.scratch().join("home")
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.scratch().join("tmp")
+    }
+}
+
+/// Whether an id is a name and nothing else: no separator, nothing hidden, and
+/// not the folder itself or the one above.
+fn is_plain(id: &str) -> bool {
+    let plain =
+        |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    !id.is_empty() && id.len() < 250 && !id.starts_with('.') && id.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_is_not_a_plain_name_gets_no_folder() {
+        let run = tempfile::TempDir::new().unwrap();
+        std::fs::create_dir(run.path().join("cells")).unwrap();
+        for id in [
+            "", ".", "..", "../x", "a/b", "/tmp/x", "a\0b", "a b", ".hidden",
+        ] {
+            assert!(CellFolder::create(run.path(), id).is_err(), "{id:?}");
+        }
+        assert_eq!(
+            std::fs::read_dir(run.path().join("cells")).unwrap().count(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_folder_that_is_there_is_not_used_again() {
+        let run = tempfile::TempDir::new().unwrap();
+        std::fs::create_dir(run.path().join("cells")).unwrap();
+        CellFolder::create(run.path(), "a").unwrap();
+        let again = CellFolder::create(run.path(), "a").unwrap_err();
+        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn the_environment_holds_no_proxy_and_a_home_inside_the_cell() {
+        let folder = CellFolder::at(Path::new("/run/cells/a"));
+        let environment = folder.environment();
+        let names: Vec<&str> = environment.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            names,
+            [
+                "PATH",
+                "LANG",
+                "HOME",
+                "TMPDIR",
+                "AWS_EC2_METADATA_DISABLED",
+                "NO_GCE_CHECK",
+                "NO_COLOR",
+                "PYTHONDONTWRITEBYTECODE"
+            ]
+        );
+        assert_eq!(environment[2].1, "/run/cells/a/scratch/home");
+    }
+}

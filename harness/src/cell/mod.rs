@@ -1,0 +1,274 @@
+//! One cell: a fresh folder, armed servers, a client with its work, the end,
+//! and the judgement.
+//!
+//! What goes wrong here is written into the evidence and makes the verdict
+//! `error`; a cell is never lost.
+
+mod drive;
+mod ending;
+mod folder;
+mod kept;
+mod processors;
+mod stage;
+mod streams;
+mod talk;
+mod work;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use scenarios::evidence::{ClientEvent, Entry};
+use scenarios::judge;
+use scenarios::verdict::{CellVerdict, Verdict};
+use scripted_servers::clock::{Clock, RealClock};
+
+use self::drive::{Ended, Errand, drive};
+use self::ending::Patience;
+use self::folder::CellFolder;
+use self::kept::Kept;
+use self::stage::Stage;
+use self::work::Assignment;
+use crate::evidence::{self, EvidenceLog, Limits};
+use crate::launch::Program;
+use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
+
+pub use self::folder::{CellRecord, NotRun};
+
+/// Runs one cell and judges it. None: the run was interrupted meanwhile.
+pub(crate) fn run_cell(job: &CellJob, options: &RunOptions, slot: Slot) -> Option<CellDone> {
+    let verdict = match CellFolder::create(&options.folder, &job.id) {
+        Ok(folder) => run_in(&folder, job, options, slot)?,
+        Err(error) => {
+            let reason = format!("no folder for the cell: {error}");
+            judge::not_run(&job.plan, Verdict::Error, reason)
+        }
+    };
+    Some(CellDone {
+        id: job.id.clone(),
+        verdict,
+    })
+}
+
+/// The verdict on a cell that is not known to have come to any end.
+pub(crate) fn lost(job: &CellJob, reason: String) -> CellDone {
+    CellDone {
+        id: job.id.clone(),
+        verdict: judge::not_run(&job.plan, Verdict::Error, reason),
+    }
+}
+
+fn run_in(
+    folder: &CellFolder,
+    job: &CellJob,
+    options: &RunOptions,
+    slot: Slot,
+) -> Option<CellVerdict> {
+    let mut record = record_of(job);
+    let clock = RealClock::start();
+    let log = match prepare(folder, &record, &clock) {
+        Ok(log) => Arc::new(log),
+        Err(error) => {
+            let reason = format!("the cell's record cannot be written: {error}");
+            return Some(judge::not_run(&job.plan, Verdict::Error, reason));
+        }
+    };
+    let cell = Cell {
+        job,
+        options,
+        folder,
+        clock,
+        log: log.clone(),
+    };
+    match unwind(|| cell.run(slot)) {
+        Ok(Ended::Ran(ended_by)) => log.client(ClientEvent::End { ended_by }),
+        Ok(Ended::Interrupted) => return None,
+        // The evidence says what happened.
+        Ok(Ended::Broken) => {}
+        Ok(Ended::NotStarted {
+            missing: true,
+            reason,
+        }) => {
+            record.not_run = Some(NotRun {
+                verdict: Verdict::Skipped,
+                reason,
+            });
+        }
+        Ok(Ended::NotStarted { reason, .. }) | Err(reason) => {
+            log.client(ClientEvent::HarnessError { reason });
+        }
+    }
+    Some(conclude(folder, &record, &log))
+}
+
+/// Judges, and writes down the verdict.
+fn conclude(folder: &CellFolder, record: &CellRecord, log: &EvidenceLog) -> CellVerdict {
+    let (entries, broken) = log.entries();
+    let verdict = match broken {
+        Some(reason) => judge::not_run(&record.plan, Verdict::Error, reason),
+        None => unwind(|| Ok(verdict_on(record, &entries))).unwrap_or_else(|reason| {
+            judge::not_run(
+                &record.plan,
+                Verdict::Error,
+                format!("the judge broke: {reason}"),
+            )
+        }),
+    };
+    let written = write_json(&folder.verdict(), &verdict).and_then(|()| {
+        if record.not_run.is_some() {
+            write_json(&folder.record(), record)?;
+        }
+        Ok(())
+    });
+    folder.remove_scratch();
+    match written {
+        Ok(()) => verdict,
+        Err(error) => {
+            let reason = format!("the cell's folder cannot be finished: {error}");
+            judge::not_run(&record.plan, Verdict::Error, reason)
+        }
+    }
+}
+
+/// The verdict on a cell by its record and its evidence.
+fn verdict_on(record: &CellRecord, entries: &[Entry]) -> CellVerdict {
+    match &record.not_run {
+        Some(not_run) => judge::not_run(&record.plan, not_run.verdict, not_run.reason.clone()),
+        None => judge::judge(&record.plan, &record.manifest, entries),
+    }
+}
+
+/// Judges a cell again by its folder.
+pub fn judge_again(folder: &Path) -> Result<(CellRecord, CellVerdict), HarnessError> {
+    let folder = CellFolder::at(folder);
+    let unreadable = |path: &Path, reason: String| HarnessError::Record {
+        path: path.to_owned(),
+        reason,
+    };
+    let path = folder.record();
+    let text = std::fs::read(&path).map_err(|error| unreadable(&path, error.to_string()))?;
+    let record = serde_json::from_slice(&text)
+        .map_err(|error| unreadable(&path, format!("not a cell's record: {error}")))?;
+    let path = folder.events();
+    let entries = evidence::read(&path).map_err(|error| unreadable(&path, error.to_string()))?;
+    let verdict = verdict_on(&record, &entries);
+    Ok((record, verdict))
+}
+
+fn record_of(job: &CellJob) -> CellRecord {
+    CellRecord {
+        id: job.id.clone(),
+        repeat: job.repeat,
+        seed: job.plan.seed,
+        client_version: job.client.version.clone(),
+        defects: job.client.defects.clone(),
+        not_run: None,
+        plan: job.plan.clone(),
+        manifest: job.client.manifest.clone(),
+    }
+}
+
+fn prepare(
+    folder: &CellFolder,
+    record: &CellRecord,
+    clock: &Arc<dyn Clock>,
+) -> std::io::Result<EvidenceLog> {
+    write_json(&folder.record(), record)?;
+    let limits = Limits {
+        cap: record.plan.cap,
+        enough: record.plan.enough.clone(),
+    };
+    EvidenceLog::create(&folder.events(), clock.clone(), limits)
+}
+
+fn write_json(path: &Path, value: &impl serde::Serialize) -> std::io::Result<()> {
+    let mut json = serde_json::to_vec_pretty(value)?;
+    json.push(b'\n');
+    std::fs::write(path, json)
+}
+
+/// Runs `work`; a panic in it becomes a reason in words.
+fn unwind<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let words = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!(
+            "a bug in wirefault: {}",
+            words.unwrap_or("a panic")
+        ))
+    })
+}
+
+/// A cell while its client runs.
+struct Cell<'a> {
+    job: &'a CellJob,
+    options: &'a RunOptions,
+    folder: &'a CellFolder,
+    clock: Arc<dyn Clock>,
+    log: Arc<EvidenceLog>,
+}
+
+impl Cell<'_> {
+    fn run(&self, slot: Slot) -> Result<Ended, String> {
+        let plan = &self.job.plan;
+        let manifest = &self.job.client.manifest;
+        let stage = Stage::set(plan, manifest, self.clock.clone(), self.log.clone())?;
+        let ended = self.run_client(&stage, slot);
+        // Whatever happened, the servers' side is brought to its end.
+        let closed = stage.close();
+        let ended = ended?;
+        closed?;
+        Ok(ended)
+    }
+
+    fn run_client(&self, stage: &Stage, slot: Slot) -> Result<Ended, String> {
+        let Assignment {
+            args,
+            talk,
+            stdin,
+            can_finish,
+        } = work::assign(self.job, &self.options.wirefault, self.folder, stage)?;
+        let own = |error: std::io::Error| format!("the client cannot be run: {error}");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(own)?;
+        let errand = Errand {
+            wirefault: &self.options.wirefault,
+            program: Program {
+                args: &args,
+                environment: &self.folder.environment(),
+                folder: &self.folder.work(),
+                stdin,
+            },
+            talk,
+            patience: Patience {
+                deadline: self.job.plan.deadline,
+                quiet: self.job.plan.quiet,
+                can_finish,
+            },
+            log: &self.log,
+            clock: &*self.clock,
+            stdout: Kept::create(&self.folder.stdout()).map_err(own)?,
+            stderr: Kept::create(&self.folder.stderr()).map_err(own)?,
+            slot,
+            interrupt: &self.options.interrupt,
+            client_ended: &|| stage.client_ended(),
+        };
+        runtime.block_on(drive(errand)).map_err(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_cell_becomes_a_reason_that_says_whose_fault_it_is() {
+        let broken = unwind::<()>(|| panic!("nothing at {}", 7));
+        assert_eq!(broken, Err("a bug in wirefault: nothing at 7".to_owned()));
+        assert_eq!(unwind(|| Ok(1)), Ok(1));
+    }
+}

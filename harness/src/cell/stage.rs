@@ -1,0 +1,61 @@
+//! The servers of one cell, from arming to the closed ledger.
+//!
+//! The one place where a cell meets the crate of servers and the resolution of
+//! a plan.
+
+use std::sync::Arc;
+
+use scenarios::manifest::Manifest;
+use scenarios::plan::Plan;
+use scenarios::resolve::{self, ResolvedCall};
+use scenarios::template::Bindings;
+use scripted_servers::clock::Clock;
+use scripted_servers::record::Record;
+use scripted_servers::server::{Armed, Running};
+
+/// Servers that run.
+pub(super) struct Stage {
+    bindings: Bindings,
+    running: Running,
+}
+
+impl Stage {
+    /// Arms the plan's servers and has them serve.
+    pub(super) fn set(
+        plan: &Plan,
+        manifest: &Manifest,
+        clock: Arc<dyn Clock>,
+        record: Arc<dyn Record>,
+    ) -> Result<Self, String> {
+        let ports: Vec<_> = plan
+            .servers
+            .iter()
+            .map(|server| (server.name.clone(), server.listen))
+            .collect();
+        let armed = Armed::arm(&ports, clock, record)
+            .map_err(|error| format!("the servers cannot be armed: {error}"))?;
+        let bindings = Bindings(armed.addresses());
+        let scripts = resolve::server_scripts(plan, manifest, &bindings);
+        let running = armed
+            .serve(scripts)
+            .map_err(|error| format!("the servers cannot serve: {error}"))?;
+        Ok(Self { bindings, running })
+    }
+
+    /// The calls with the servers' addresses filled in.
+    pub(super) fn calls(&self, plan: &Plan, manifest: &Manifest) -> Vec<ResolvedCall> {
+        resolve::calls(plan, manifest, &self.bindings)
+    }
+
+    /// The client is gone. Returns when nothing more can come from it.
+    pub(super) fn client_ended(&self) {
+        self.running.client_ended();
+    }
+
+    /// Closes the ledger.
+    pub(super) fn close(self) -> Result<(), String> {
+        self.running
+            .close()
+            .map_err(|error| format!("the servers cannot be closed: {error}"))
+    }
+}

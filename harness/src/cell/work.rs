@@ -1,0 +1,169 @@
+//! From a plan and a manifest to a program with its arguments and its work.
+
+use std::io;
+use std::path::Path;
+
+use client_kit::protocol::{self, Body};
+use scenarios::manifest::{CommandLine, Manifest, OperationName, Start};
+use scenarios::plan::Limits;
+use scenarios::resolve::ResolvedCall;
+
+use super::folder::CellFolder;
+use super::stage::Stage;
+use super::talk::Talk;
+use crate::command::{self, CommandCall, fill};
+use crate::launch::Stdin;
+use crate::protocol::{Conversation, work_line};
+use crate::run::CellJob;
+
+/// The longest content that stands in the work itself; longer content, and
+/// content that is no text, goes into a file.
+const LONGEST_TEXT: usize = 32 * 1024;
+
+/// What the client is started with, and how it is spoken with.
+pub(super) struct Assignment {
+    pub(super) args: Vec<String>,
+    pub(super) talk: Talk,
+    pub(super) stdin: Stdin,
+    pub(super) can_finish: bool,
+}
+
+/// The client's assignment in this cell.
+pub(super) fn assign(
+    job: &CellJob,
+    wirefault: &Path,
+    folder: &CellFolder,
+    stage: &Stage,
+) -> Result<Assignment, String> {
+    let manifest = &job.client.manifest;
+    let calls = stage.calls(&job.plan, manifest);
+    let limits = &job.plan.limits;
+    match &manifest.start {
+        Start::Adapter(args) => {
+            let mut args = adapter(args, manifest, wirefault)?;
+            for defect in &job.client.defects {
+                args.extend(["--defect".to_owned(), defect.clone()]);
+            }
+            by_protocol(args, calls, limits, folder)
+        }
+        Start::Command(line) => by_command(line, manifest, wirefault, calls, limits, folder),
+    }
+    .map_err(|error| format!("the work cannot be handed over: {error}"))
+}
+
+fn adapter(args: &[String], manifest: &Manifest, wirefault: &Path) -> Result<Vec<String>, String> {
+    // The client works in the cell's folder, so its own must be given whole.
+    let file = std::path::absolute(&manifest.file)
+        .map_err(|error| format!("the manifest's folder is unknown: {error}"))?;
+    let here = file.parent().unwrap_or(Path::new("/")).to_string_lossy();
+    let wirefault = wirefault.to_string_lossy();
+    let known = [("wirefault", &*wirefault), ("here", &*here)];
+    Ok(args.iter().map(|arg| fill(arg, &known)).collect())
+}
+
+fn by_protocol(
+    args: Vec<String>,
+    calls: Vec<ResolvedCall>,
+    limits: &Limits,
+    folder: &CellFolder,
+) -> io::Result<Assignment> {
+    let conversation = Conversation::about(calls.iter().map(|call| call.id));
+    let calls: io::Result<Vec<_>> = calls
+        .into_iter()
+        .map(|call| in_work(call, folder))
+        .collect();
+    let work = protocol::Work {
+        protocol: protocol::VERSION,
+        calls: calls?,
+        limits: in_milliseconds(limits),
+    };
+    Ok(Assignment {
+        args,
+        talk: Talk::Protocol {
+            work: work_line(&work)?,
+            conversation,
+        },
+        stdin: Stdin::Piped,
+        can_finish: true,
+    })
+}
+
+fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call> {
+    let body = call.body.map(|body| match String::from_utf8(body) {
+        Ok(text) if text.len() <= LONGEST_TEXT => Ok(Body::Text(text)),
+        other => {
+            let bytes = other.map_or_else(|error| error.into_bytes(), String::into_bytes);
+            let path = folder.body(call.id);
+            std::fs::write(&path, bytes)?;
+            Ok::<_, io::Error>(Body::File(path.to_string_lossy().into_owned()))
+        }
+    });
+    Ok(protocol::Call {
+        id: call.id,
+        operation: call.operation.and_then(word),
+        method: call.method,
+        url: call.url,
+        headers: call.headers,
+        body: body.transpose()?,
+        stream_body: call.stream_body,
+        pause_ms: milliseconds(call.pause),
+    })
+}
+
+/// The operation as the protocol names it.
+fn word(operation: OperationName) -> Option<String> {
+    let value = serde_json::to_value(operation).ok()?;
+    value.as_str().map(str::to_owned)
+}
+
+fn in_milliseconds(limits: &Limits) -> protocol::Limits {
+    protocol::Limits {
+        attempts: limits.attempts,
+        connect_ms: limits.connect.map(milliseconds),
+        idle_ms: limits.idle.map(milliseconds),
+        total_ms: limits.total.map(milliseconds),
+        redirects: limits.redirects,
+    }
+}
+
+fn milliseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn by_command(
+    line: &CommandLine,
+    manifest: &Manifest,
+    wirefault: &Path,
+    calls: Vec<ResolvedCall>,
+    limits: &Limits,
+    folder: &CellFolder,
+) -> io::Result<Assignment> {
+    let [call] = &calls[..] else {
+        let count = calls.len();
+        return Err(io::Error::other(format!(
+            "a command makes one call, and the work has {count}"
+        )));
+    };
+    let (body_file, output) = (folder.body(call.id), folder.output());
+    std::fs::write(&body_file, call.body.as_deref().unwrap_or_default())?;
+    let mut line = line.clone();
+    line.args = adapter(&line.args, manifest, wirefault).map_err(io::Error::other)?;
+    let filled = CommandCall {
+        method: &call.method,
+        url: &call.url,
+        headers: &call.headers,
+        body_file: &body_file,
+        has_body: call.body.is_some(),
+        output: &output,
+    };
+    Ok(Assignment {
+        args: command::arguments(&line, &filled, limits),
+        talk: Talk::Command {
+            call: call.id,
+            line,
+            output,
+        },
+        stdin: Stdin::Nothing,
+        can_finish: false,
+    })
+}

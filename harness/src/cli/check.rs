@@ -1,0 +1,112 @@
+//! `check`: reads files and tells what is wrong in them. Starts no program.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use scenarios::document::{Diagnostics, Node, Source, Value, parse};
+
+use super::Context;
+use super::arguments::Common;
+use super::workspace::Workspace;
+use crate::baseline;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::selection::Selection;
+use crate::suite::{self, Suite};
+
+/// Check scenarios, manifests and baselines
+///
+/// Tells everything that is wrong, with file, line and column. Starts no
+/// program. Exit codes: 0 all is well, 2 usage, 3 something is wrong.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Files to check; default: every shipped scenario, every manifest and the
+    /// baseline
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What a file is, by its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Scenario,
+    Manifest,
+    Baseline,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Result<Exit, Failure> {
+    let cwd = &context.around.cwd;
+    let mut workspace = Workspace::open(&arguments.common, context)?;
+    let text = if arguments.files.is_empty() {
+        let suite = workspace.scenarios(&Selection::default(), 0, cwd)?;
+        let baseline = workspace.baseline(None, cwd)?;
+        let entries: usize = baseline.0.values().map(|entries| entries.len()).sum();
+        format!(
+            "{} scenarios with {} cases, {} clients and {entries} entries of the baseline are fine\n",
+            suite.scenarios.len(),
+            suite.cases().count(),
+            workspace.clients.len(),
+        )
+    } else {
+        let known = workspace.known();
+        // Mistakes of files that were not asked about are not told.
+        workspace.mistakes =
+            crate::mistakes::Mistakes::new(arguments.common.color_messages(context.around));
+        let mut cases = 0;
+        for file in &arguments.files {
+            cases += check(file, cwd, &known, &mut workspace)?;
+        }
+        match arguments.files.len() {
+            1 => format!("1 file with {cases} cases is fine\n"),
+            files => format!("{files} files with {cases} cases are fine\n"),
+        }
+    };
+    workspace.check()?;
+    context.output.result(text)?;
+    Ok(Exit::AsExpected)
+}
+
+/// Checks one file and tells how many cases it has.
+fn check(
+    file: &Path,
+    cwd: &Path,
+    known: &scenarios::validate::Known,
+    workspace: &mut Workspace,
+) -> Result<usize, Failure> {
+    let Some(source) = workspace.mistakes.read(&cwd.join(file), file) else {
+        return Ok(0);
+    };
+    let found = match kind(&source) {
+        Kind::Scenario => {
+            let files = suite::with_named(Vec::new(), &[file.to_owned()], cwd)?;
+            let suite = Suite::read(&files, 0, known, &mut workspace.mistakes);
+            return Ok(suite.cases().count());
+        }
+        Kind::Manifest => scenarios::manifest::decode(&source).err(),
+        Kind::Baseline => baseline::decode(&source).err(),
+    };
+    workspace.mistakes.add(&found.unwrap_or_default(), &source);
+    Ok(0)
+}
+
+fn kind(source: &Source) -> Kind {
+    let root = parse(source, &mut Diagnostics::new(source));
+    let has = |key: &str| match &root {
+        Some(Node {
+            value: Value::Map(entries),
+            ..
+        }) => entries.iter().any(|(name, _)| name.text == key),
+        _ => false,
+    };
+    if has("cells") && has("client") {
+        Kind::Baseline
+    } else if has("name") && !has("servers") {
+        Kind::Manifest
+    } else {
+        Kind::Scenario
+    }
+}

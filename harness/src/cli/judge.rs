@@ -1,0 +1,112 @@
+//! `judge`: the verdicts of a run's folder, from its evidence alone. Starts no
+//! program, and needs neither suite nor clients.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use reports::record::RunRecord;
+
+use super::arguments::{Common, Shown};
+use super::{Context, present};
+use crate::cell;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::planned::{self, Planned};
+use crate::run_folder::RunFolder;
+
+/// Judge a run's folder again
+///
+/// Reads what was planned, each cell's Plan and manifest and its events, and
+/// gives the verdicts that they come to, also of a run that was killed in the
+/// middle. Writes nothing into the folder and starts no program. The exit code
+/// is that of the run; where a run was killed it is 6.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The run's folder
+    #[arg(value_name = "RUN_DIR")]
+    folder: PathBuf,
+
+    #[command(flatten)]
+    shown: Shown,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Result<Exit, Failure> {
+    let folder = RunFolder {
+        path: context.around.cwd.join(&arguments.folder),
+        shown: arguments.folder.clone(),
+    };
+    let planned = planned(&folder)?;
+    let mut verdicts = BTreeMap::new();
+    for planned in planned.cells.iter().filter(|cell| cell.not_run.is_none()) {
+        let of_cell = folder.path.join("cells").join(&planned.id);
+        if !of_cell.is_dir() {
+            continue;
+        }
+        match cell::judge_again(&of_cell) {
+            Ok((_, verdict)) => {
+                verdicts.insert(planned.id.clone(), verdict);
+            }
+            // Killed while it was being written; the cell is missing then.
+            Err(error) => context.output.message(&error.to_string()),
+        }
+    }
+    let record = planned.record(verdicts, &|id| folder.stderr(id));
+    let ended = compare(&folder, &record, context);
+    present::present(&record, &arguments.shown, &arguments.common, context)?;
+    Ok(Exit::winner([Exit::of_record(&record), ended]))
+}
+
+fn planned(folder: &RunFolder) -> Result<Planned, Failure> {
+    let shown = folder.shown.join(planned::FILE);
+    let bytes = std::fs::read(folder.path.join(planned::FILE)).map_err(|error| {
+        Failure::usage(format!(
+            "`{}` is no run's folder: cannot read `{}`: {error}",
+            folder.shown.display(),
+            shown.display()
+        ))
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Failure::usage(format!(
+            "`{}` is not what a run writes: {error}",
+            shown.display()
+        ))
+    })
+}
+
+/// Says so when the run itself came to other verdicts: then the judge has
+/// changed since, or somebody touched the evidence. Gives what it means for the
+/// exit code: a run without a record did not come to its end.
+fn compare(folder: &RunFolder, record: &RunRecord, context: &mut Context<'_, '_>) -> Exit {
+    let Ok(bytes) = std::fs::read(folder.path.join("run.json")) else {
+        context
+            .output
+            .message("There is no run.json: the run did not come to its end.");
+        return Exit::Incomplete;
+    };
+    let Ok(before) = serde_json::from_slice::<RunRecord>(&bytes) else {
+        context
+            .output
+            .message("run.json can not be read; judged from the evidence alone.");
+        return Exit::AsExpected;
+    };
+    let was: BTreeMap<&str, _> = before
+        .cells
+        .iter()
+        .map(|cell| (cell.id.as_str(), (cell.judged.verdict, &cell.fingerprint)))
+        .collect();
+    for cell in &record.cells {
+        if was.get(cell.id.as_str()) != Some(&(cell.judged.verdict, &cell.fingerprint)) {
+            context.output.message(&format!(
+                "{} [{}]: judged otherwise than when it ran",
+                reports::harmless::one_line(&cell.case()),
+                reports::harmless::one_line(&cell.client)
+            ));
+        }
+    }
+    Exit::AsExpected
+}

@@ -1,0 +1,188 @@
+//! `list`: what there is. Starts no program.
+
+use clap::{Args, ValueEnum};
+use reports::harmless::one_line;
+use scenarios::{assertions, faults};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Context;
+use super::arguments::Common;
+use super::workspace::Workspace;
+use crate::clients;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::selection::Selection;
+
+/// List scenarios, clients, faults or assertions
+///
+/// Starts no program. Exit codes: 0, 2 usage, 3 a file is invalid.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// What to list
+    what: What,
+
+    /// Only these, by id or glob; for scenarios
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Cases of the shipped scenarios, or of those named
+    Scenarios,
+    /// Clients with what they can do, and whether their programs are here
+    Clients,
+    /// What a step of a script can do
+    Faults,
+    /// What an expectation can say
+    Assertions,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Result<Exit, Failure> {
+    if arguments.what != What::Scenarios && !arguments.scenarios.is_empty() {
+        return Err(Failure::usage("only scenarios can be selected"));
+    }
+    let entries = match arguments.what {
+        What::Scenarios => scenarios(arguments, context)?,
+        What::Clients => clients(arguments, context)?,
+        What::Faults => faults(),
+        What::Assertions => words(
+            assertions::LIST
+                .iter()
+                .map(|e| (e.word, e.summary, e.example)),
+        ),
+    };
+    let text = if arguments.json {
+        let values: Vec<&Value> = entries.iter().map(|entry| &entry.json).collect();
+        pretty(&values)?
+    } else {
+        lines(&entries)
+    };
+    context.output.result(text)?;
+    Ok(Exit::AsExpected)
+}
+
+/// One thing, for people and for programs.
+struct Entry {
+    name: String,
+    text: String,
+    json: Value,
+}
+
+fn pretty(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::internal(format!("cannot write JSON: {error}")))?;
+    Ok(format!("{text}\n"))
+}
+
+/// Names in a column of their own, each text beside its name.
+fn lines(entries: &[Entry]) -> String {
+    let width = entries
+        .iter()
+        .map(|e| e.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut out = String::new();
+    for entry in entries {
+        for (place, line) in entry.text.lines().enumerate() {
+            let name = if place == 0 { entry.name.as_str() } else { "" };
+            out.push_str(format!("{name:width$}  {}", one_line(line)).trim_end());
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn faults() -> Vec<Entry> {
+    let name = |listed: &faults::Listed| match listed.place {
+        "step" => listed.word.to_owned(),
+        place => format!("{place}.{}", listed.word),
+    };
+    faults::all()
+        .map(|listed| Entry {
+            name: name(&listed),
+            text: format!("{}\n  {}", listed.summary, listed.example),
+            json: json!({
+                "name": name(&listed),
+                "place": listed.place,
+                "word": listed.word,
+                "summary": listed.summary,
+                "example": listed.example,
+            }),
+        })
+        .collect()
+}
+
+fn words(all: impl Iterator<Item = (&'static str, &'static str, &'static str)>) -> Vec<Entry> {
+    all.map(|(word, summary, example)| Entry {
+        name: word.to_owned(),
+        text: format!("{summary}\n  {example}"),
+        json: json!({ "name": word, "summary": summary, "example": example }),
+    })
+    .collect()
+}
+
+fn scenarios(arguments: &Arguments, context: &Context<'_, '_>) -> Result<Vec<Entry>, Failure> {
+    let selection = Selection::parse(&arguments.scenarios)?;
+    let mut workspace = Workspace::open(&arguments.common, context)?;
+    let suite = workspace.scenarios(&selection, 0, &context.around.cwd)?;
+    workspace.check()?;
+    let picked = match selection.is_everything() {
+        // A list is of all there is, slow ones included.
+        true => suite.cases().collect(),
+        false => selection.pick(&suite)?,
+    };
+    Ok(picked
+        .iter()
+        .map(|(scenario, plan)| Entry {
+            name: one_line(&plan.case.to_string()),
+            text: plan.title.clone(),
+            json: json!({
+                "case": plan.case.to_string(),
+                "scenario": scenario.id,
+                "columns": plan.case.columns,
+                "file": plan.file,
+                "title": plan.title,
+                "why": plan.why,
+                "refs": plan.refs,
+                "tags": plan.tags,
+                "needs": plan.needs,
+                "proves": plan.proves,
+            }),
+        })
+        .collect())
+}
+
+fn clients(arguments: &Arguments, context: &Context<'_, '_>) -> Result<Vec<Entry>, Failure> {
+    let mut workspace = Workspace::open(&arguments.common, context)?;
+    workspace.check()?;
+    let entries = workspace.clients.iter().map(|known| {
+        let manifest = &known.manifest;
+        let missing = clients::missing_program(manifest, &context.around.path);
+        let state = missing.as_deref().unwrap_or("programs found");
+        Entry {
+            name: one_line(&manifest.name),
+            text: format!("{}\n  {state}", manifest.title),
+            json: json!({
+                "name": manifest.name,
+                "title": manifest.title,
+                "file": known.source.path,
+                "programs": manifest.programs,
+                "missing": missing,
+                "abilities": manifest.abilities,
+                "operations": manifest.operations.keys().collect::<Vec<_>>(),
+                "defects": manifest.defects,
+            }),
+        }
+    });
+    Ok(entries.collect())
+}

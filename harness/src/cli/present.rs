@@ -1,0 +1,36 @@
+//! Showing a record: the matrix on stdout, reports into files.
+
+use reports::formats::{View, text};
+use reports::record::RunRecord;
+
+use super::Context;
+use super::arguments::{Common, Shown};
+use crate::failure::Failure;
+use crate::run_folder::write_whole;
+
+/// Columns of a text report in a file.
+const FILE_WIDTH: usize = 160;
+
+/// Prints the matrix and writes the reports that are wanted.
+pub(super) fn present(
+    record: &RunRecord,
+    shown: &Shown,
+    common: &Common,
+    context: &mut Context<'_, '_>,
+) -> Result<(), Failure> {
+    let view = shown.view(common, context.around);
+    context
+        .output
+        .result((text::FORMAT.render)(record, &view))?;
+    let file = View {
+        width: FILE_WIDTH,
+        color: false,
+        all: shown.all,
+    };
+    for report in &shown.reports {
+        let bytes = (report.format.render)(record, &file);
+        write_whole(&context.around.cwd.join(&report.path), &bytes)
+            .map_err(|error| Failure::file("cannot write the report", &report.path, &error))?;
+    }
+    Ok(())
+}

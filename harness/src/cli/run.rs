@@ -1,0 +1,237 @@
+//! `run`: runs scenarios against clients and holds the result against the
+//! baseline.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use reports::record::{Disposition, RunRecord, StaleEntry};
+
+use super::arguments::{Common, Shown};
+use super::workspace::{Workspace, digest, run_options};
+use super::{Context, present};
+use crate::baseline::{Baseline, dispose, fingerprint, propose};
+use crate::clients::{self, Known};
+use crate::command_client;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plan_run::{Cells, Contender};
+use crate::progress::Progress;
+use crate::run::run_cells;
+use crate::run_folder::RunFolder;
+use crate::selection::Selection;
+use crate::suite::Suite;
+
+/// Run scenarios against clients
+///
+/// Prints the matrix, scenario by client: a mark for the verdict and the number
+/// of requests that the servers counted as delivered. Then what differs from
+/// the baseline, with what proves it, and where the run's folder is.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Scenarios: ids, globs over `area/name[column=value]`, or files
+    ///
+    /// `redirect/loop` is a scenario with all its cases, `'redirect/*'` an
+    /// area, `'*[after=half*'` some cases, `mine/case.yaml` a file. Default:
+    /// every shipped scenario without the tag `slow`.
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+
+    /// A client, by name or glob; can be given several times
+    ///
+    /// Default: all. A client whose programs are missing is skipped.
+    #[arg(long = "client", value_name = "NAME")]
+    clients: Vec<String>,
+
+    /// Run this command line as a client, for programs that know nothing of
+    /// wirefault
+    ///
+    /// Split into words as a shell would, but no shell runs. `{url}` is put in
+    /// after splitting, also `{method}`, `{body_file}` and `{output}`. As in
+    /// --command 'curl -sS --retry 3 {url}'. Without --client only this runs.
+    #[arg(long, value_name = "ARGS")]
+    command: Option<String>,
+
+    /// Folder for the run's evidence; must be new or empty
+    ///
+    /// Default: wirefault-runs/TIME-XXXX, with the link wirefault-runs/latest.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Folder of the baseline, or `none`
+    ///
+    /// Default: `baseline` in the root folder.
+    #[arg(long, value_name = "DIR|none")]
+    baseline: Option<PathBuf>,
+
+    /// Cells that may use a processor at once
+    ///
+    /// Default: as many as there are processors. Cells that wait do not count.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+
+    /// How often each cell runs; cells whose repeats differ are flaky
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: u32,
+
+    /// Seed of all randomness; printed and stored, so that a run can be
+    /// replayed. Default: another one each time
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    #[command(flatten)]
+    shown: Shown,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Result<Exit, Failure> {
+    let selection = Selection::parse(&arguments.scenarios)?;
+    let seed = arguments.seed.unwrap_or(u64::from(context.around.entropy));
+    let cwd = &context.around.cwd;
+    let mut workspace = Workspace::open(&arguments.common, context)?;
+    let suite = workspace.scenarios(&selection, seed, cwd)?;
+    let baseline = workspace.baseline(arguments.baseline.as_deref(), cwd)?;
+    workspace.check()?;
+    let picked = selection.pick(&suite)?;
+    let chosen = choose(arguments, &workspace.clients, cwd)?;
+
+    let contenders = Contender::prepare(&chosen, context.around);
+    let files = picked
+        .iter()
+        .map(|(scenario, _)| (scenario.id.as_str(), scenario.source.text.as_str()));
+    let manifests = chosen
+        .iter()
+        .map(|known| (known.manifest.name.as_str(), known.source.text.as_str()));
+    let digest = digest(files.chain(manifests));
+    let plans: Vec<_> = picked.iter().map(|(_, plan)| *plan).collect();
+    let mut cells = Cells::plan(
+        &plans,
+        &contenders,
+        arguments.repeat,
+        &baseline,
+        (digest, seed),
+    );
+    let names: Vec<&str> = chosen.iter().map(|c| c.manifest.name.as_str()).collect();
+    cells.planned.stale = stale(&selection, &suite, &names, &baseline);
+
+    let folder = RunFolder::make(arguments.out.as_deref(), "", context.around)?;
+    folder.write_planned(&cells.planned)?;
+    let record = conduct(cells, &folder, &baseline, arguments.jobs, context)?;
+    folder.write_record(&record)?;
+    let proposals = propose(&record, &baseline);
+    for (client, text) in &proposals {
+        let name = PathBuf::from("baseline").join(format!("{client}.yaml"));
+        folder.write(&name, text.as_bytes())?;
+    }
+    present::present(&record, &arguments.shown, &arguments.common, context)?;
+    context.output.result(closing(&folder, &proposals))?;
+    Ok(Exit::of_record(&record))
+}
+
+fn choose(arguments: &Arguments, known: &[Known], cwd: &Path) -> Result<Vec<Known>, Failure> {
+    let mut chosen: Vec<Known> = Vec::new();
+    if arguments.command.is_none() || !arguments.clients.is_empty() {
+        let found = clients::choose(known, &arguments.clients)?;
+        chosen.extend(found.into_iter().cloned());
+    }
+    if let Some(text) = &arguments.command {
+        chosen.push(Known {
+            manifest: command_client::client(text, known, cwd)?,
+            source: scenarios::document::Source {
+                path: "--command".to_owned(),
+                text: text.clone(),
+            },
+        });
+    }
+    Ok(chosen)
+}
+
+/// Runs the cells and puts the record together.
+fn conduct(
+    cells: Cells,
+    folder: &RunFolder,
+    baseline: &Baseline,
+    jobs: Option<u16>,
+    context: &mut Context<'_, '_>,
+) -> Result<RunRecord, Failure> {
+    let Cells {
+        planned,
+        jobs: work,
+    } = cells;
+    let options = run_options(folder, jobs, context)?;
+    let entries: BTreeMap<&str, _> = planned
+        .cells
+        .iter()
+        .map(|cell| {
+            let entry = baseline.entry(&cell.client, &cell.case.to_string());
+            (cell.id.as_str(), entry.map(|entry| &entry.says))
+        })
+        .collect();
+    let differs = |id: &str, verdict: &scenarios::verdict::CellVerdict| {
+        let entry = entries.get(id).copied().flatten();
+        dispose(entry, verdict.verdict, &fingerprint(verdict)) != Disposition::Expected
+    };
+    let mut progress = Progress::new(work.len(), context.around.stderr_is_terminal, &differs);
+    let done = run_cells(work, &options, &mut |event| {
+        progress.seen(&event, context.output);
+    });
+    progress.finish();
+    let verdicts = done?
+        .into_iter()
+        .map(|done| (done.id, done.verdict))
+        .collect();
+    Ok(planned.record(verdicts, &|id| folder.stderr(id)))
+}
+
+/// Entries of the baseline whose case is not there any more, as far as this run
+/// covers their client and scenario.
+fn stale(
+    selection: &Selection,
+    suite: &Suite,
+    clients: &[&str],
+    baseline: &Baseline,
+) -> Vec<StaleEntry> {
+    let cases: std::collections::BTreeSet<String> = suite
+        .cases()
+        .map(|(_, plan)| plan.case.to_string())
+        .collect();
+    let covered = |case: &str| {
+        let scenario = case.split('[').next().unwrap_or(case);
+        selection.is_everything()
+            || suite
+                .scenarios
+                .iter()
+                .any(|known| known.id == scenario && (known.named || selection.names(scenario)))
+    };
+    let mut stale = Vec::new();
+    for client in clients {
+        for (case, entry) in baseline.0.get(*client).into_iter().flatten() {
+            if covered(case) && !cases.contains(case) {
+                stale.push(StaleEntry {
+                    client: (*client).to_owned(),
+                    case: case.clone(),
+                    place: entry.place.clone(),
+                });
+            }
+        }
+    }
+    stale
+}
+
+fn closing(folder: &RunFolder, proposals: &BTreeMap<String, String>) -> String {
+    let shown = folder.shown.display();
+    let mut text = format!("Run folder: {shown}\n");
+    if !proposals.is_empty() {
+        text.push_str(
+            "To accept what differs, say why in these files and copy them into the baseline:\n",
+        );
+        for client in proposals.keys() {
+            text.push_str(&format!("  {shown}/baseline/{client}.yaml\n"));
+        }
+    }
+    text
+}

@@ -1,0 +1,136 @@
+//! `selftest`: proves that each scenario can tell a good client from a bad one,
+//! and that it notices when its fault does not happen.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use reports::harmless::one_line;
+use scenarios::document::decode::counted;
+
+use super::Context;
+use super::arguments::Common;
+use super::workspace::{Workspace, run_options};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plan_run::Contender;
+use crate::progress::Progress;
+use crate::run::run_cells;
+use crate::run_folder::RunFolder;
+use crate::selection::Selection;
+use crate::selftest::{self, Selftest};
+
+/// Prove that the scenarios tell good clients from bad ones
+///
+/// For each case with the reference client: the good one passes; with the
+/// defect that the scenario names switched on it fails with the finding that
+/// the scenario names; with all faults replaced by plain answers the verdict is
+/// inconclusive. Exit codes: 0 all of this holds, 1 something does not, 2
+/// usage, 3 a file is invalid, 6 interrupted.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Scenarios: ids, globs or files, as for `run`. Default: every shipped
+    /// scenario without the tag `slow`
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+
+    /// Folder for the evidence; must be new or empty
+    ///
+    /// Default: wirefault-runs/selftest-TIME-XXXX.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Cells that may use a processor at once; default: as many as there are
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+
+    /// Seed of all randomness. Default: another one each time
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Result<Exit, Failure> {
+    let selection = Selection::parse(&arguments.scenarios)?;
+    let seed = arguments.seed.unwrap_or(u64::from(context.around.entropy));
+    let mut workspace = Workspace::open(&arguments.common, context)?;
+    let suite = workspace.scenarios(&selection, seed, &context.around.cwd)?;
+    workspace.check()?;
+    let plans: Vec<_> = selection
+        .pick(&suite)?
+        .into_iter()
+        .map(|(_, plan)| plan)
+        .collect();
+    let reference: Vec<_> = workspace
+        .clients
+        .iter()
+        .filter(|known| !known.manifest.defects.is_empty())
+        .cloned()
+        .collect();
+    let contenders = Contender::prepare(&reference, context.around);
+    let [contender] = contenders.as_slice() else {
+        return Err(Failure::usage(format!(
+            "selftest needs exactly one client with defects to switch on, found {}",
+            contenders.len()
+        )));
+    };
+    if let Some(why) = &contender.hindrance {
+        return Err(Failure::usage(format!(
+            "the reference client can not run here: {why}"
+        )));
+    }
+    let mut selftest = Selftest::plan(&plans, contender);
+    let folder = RunFolder::make(arguments.out.as_deref(), "selftest-", context.around)?;
+    let options = run_options(&folder, arguments.jobs, context)?;
+    let differs = |_: &str, _: &scenarios::verdict::CellVerdict| false;
+    let jobs = selftest.take_jobs();
+    let all = jobs.len();
+    let mut progress = Progress::new(all, context.around.stderr_is_terminal, &differs);
+    let done = run_cells(jobs, &options, &mut |event| {
+        progress.seen(&event, context.output);
+    });
+    progress.finish();
+    let results = selftest.results(done?);
+    context.output.result(text(&results, plans.len(), all))?;
+    context
+        .output
+        .result(format!("Run folder: {}\n", folder.shown.display()))?;
+    Ok(match (results.missing, results.failures.is_empty()) {
+        (0, true) if plans.is_empty() => Exit::Inconclusive,
+        (0, true) => Exit::AsExpected,
+        (0, false) => Exit::Failed,
+        (_, _) => Exit::Incomplete,
+    })
+}
+
+fn text(results: &selftest::Results, cases: usize, cells: usize) -> String {
+    let mut text = String::new();
+    for failure in &results.failures {
+        text.push_str(&format!(
+            "{}\n    should    {}\n    but       {}\n",
+            one_line(&failure.case),
+            one_line(&failure.should),
+            one_line(&failure.but)
+        ));
+        if let Some(id) = &failure.cell {
+            text.push_str(&format!("    evidence  cells/{id}\n"));
+        }
+        text.push('\n');
+    }
+    if results.missing > 0 {
+        text.push_str(&format!("{} cells have no result.\n", results.missing));
+    }
+    let verb = match results.failures.len() {
+        0 => "all of it holds".to_owned(),
+        1 => "1 thing does not hold".to_owned(),
+        n => format!("{n} things do not hold"),
+    };
+    text.push_str(&format!(
+        "Selftest: {} in {}, {verb}.\n",
+        counted(cases, "case"),
+        counted(cells, "cell")
+    ));
+    text
+}

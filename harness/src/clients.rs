@@ -1,0 +1,135 @@
+//! The clients: finding and reading their manifests, choosing among them, and
+//! whether their programs are there. Nothing here starts a program.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use globset::Glob;
+use scenarios::document::Source;
+use scenarios::document::decode::nearest;
+use scenarios::manifest::{Manifest, decode};
+
+use crate::failure::Failure;
+use crate::mistakes::Mistakes;
+use crate::root::Root;
+
+/// Where the manifests lie below the root.
+pub const FOLDER: &str = "clients";
+
+/// A client that is known.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// The manifest's file.
+    pub source: Source,
+}
+
+/// Reads all manifests, `clients/ECOSYSTEM/NAME.yaml`. Clients with defects to
+/// switch on, which is what the others are held against, come first; the rest
+/// by name.
+///
+/// # Errors
+/// When the folders cannot be listed.
+pub fn load(root: &Root, mistakes: &mut Mistakes) -> Result<Vec<Known>, Failure> {
+    let mut clients: Vec<Known> = Vec::new();
+    let mut places: BTreeMap<String, String> = BTreeMap::new();
+    for below in manifests(root)? {
+        let path = root.folder().join(&below);
+        let Some(source) = mistakes.read(&path, &root.shown(&below)) else {
+            continue;
+        };
+        let mut manifest = match decode(&source) {
+            Ok(manifest) => manifest,
+            Err(found) => {
+                mistakes.add(&found, &source);
+                continue;
+            }
+        };
+        // Programs lie beside their manifest, wherever the current folder is.
+        manifest.file = path.display().to_string();
+        if let Some(other) = places.insert(manifest.name.clone(), source.path.clone()) {
+            mistakes.add_line(&format!(
+                "{}: `{other}` has the client `{}` already: names are unique over all manifests",
+                source.path, manifest.name
+            ));
+            continue;
+        }
+        clients.push(Known { manifest, source });
+    }
+    clients.sort_by_key(|known| {
+        let plain = known.manifest.defects.is_empty();
+        (plain, known.manifest.name.clone())
+    });
+    Ok(clients)
+}
+
+fn manifests(root: &Root) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    let folder = Path::new(FOLDER);
+    for ecosystem in listed(root, folder)? {
+        if root.folder().join(&ecosystem).is_dir() {
+            let files = listed(root, &ecosystem)?.into_iter();
+            found.extend(files.filter(|path| path.extension().is_some_and(|end| end == "yaml")));
+        }
+    }
+    Ok(found)
+}
+
+fn listed(root: &Root, below: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |error| Failure::file("cannot list", &root.shown(below), &error);
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root.folder().join(below)).map_err(failed)? {
+        names.push(below.join(entry.map_err(failed)?.file_name()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The clients with these names or globs, in the order of `known`; all of them
+/// when none is named.
+///
+/// # Errors
+/// When a name or glob fits no client.
+pub fn choose<'a>(known: &'a [Known], wanted: &[String]) -> Result<Vec<&'a Known>, Failure> {
+    let names = || known.iter().map(|client| client.manifest.name.as_str());
+    let mut globs = Vec::new();
+    for text in wanted {
+        let glob = Glob::new(text)
+            .map_err(|error| Failure::usage(format!("`{text}` is no client: {error}")))?
+            .compile_matcher();
+        if !names().any(|name| glob.is_match(name)) {
+            let hint = match nearest(text, names()) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(Failure::usage(format!("no client fits `{text}`: {hint}")));
+        }
+        globs.push(glob);
+    }
+    let meant = |name: &str| globs.is_empty() || globs.iter().any(|glob| glob.is_match(name));
+    Ok(known
+        .iter()
+        .filter(|client| meant(&client.manifest.name))
+        .collect())
+}
+
+/// The first program of a client that is not to be found.
+pub fn missing_program(manifest: &Manifest, path: &[PathBuf]) -> Option<String> {
+    let found = |program: &String| find_program(program, path).is_some();
+    let missing = manifest.programs.iter().find(|program| !found(program))?;
+    Some(format!("program `{missing}` is not in PATH"))
+}
+
+/// Where a program is.
+pub fn find_program(program: &str, path: &[PathBuf]) -> Option<PathBuf> {
+    let runs = |file: &PathBuf| {
+        let data = std::fs::metadata(file);
+        data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(runs);
+    }
+    path.iter().map(|folder| folder.join(program)).find(runs)
+}

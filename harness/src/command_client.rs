@@ -1,0 +1,86 @@
+//! A client that is nothing but a command line: `run --command 'ARGS'`.
+
+use std::path::Path;
+
+use scenarios::manifest::{Ability, CommandLine, Manifest, Start};
+
+use crate::clients::Known;
+use crate::failure::Failure;
+
+/// The client of a command line. Where a known client is a command of the same
+/// program, its table of exit codes and errors is taken over, since they are
+/// facts of the program. `cwd` is the current folder.
+///
+/// # Errors
+/// When the text has no words, an open quotation, or no place for the URL.
+pub fn client(text: &str, known: &[Known], cwd: &Path) -> Result<Manifest, Failure> {
+    let args = shlex::split(text).ok_or_else(|| {
+        Failure::usage(format!("--command: a quotation in `{text}` is not closed"))
+    })?;
+    let Some(program) = args.first().cloned() else {
+        return Err(Failure::usage("--command: there is no program in it"));
+    };
+    if !args.iter().any(|arg| arg.contains("{url}")) {
+        return Err(Failure::usage(format!(
+            "--command: `{{url}}` must stand where the address goes, as in `{program} {{url}}`"
+        )));
+    }
+    let same = known
+        .iter()
+        .find_map(|client| match &client.manifest.start {
+            Start::Command(line) if line.args.first() == Some(&program) => {
+                Some((line.exits.clone(), client.manifest.errors.clone()))
+            }
+            _ => None,
+        });
+    let (exits, errors) = same.unwrap_or_default();
+    let word = Path::new(&program).file_name().unwrap_or_default();
+    Ok(Manifest {
+        name: format!("command:{}", word.to_string_lossy()),
+        title: text.to_owned(),
+        // Its folder is the current one, for programs named by a path.
+        file: cwd.join("--command").display().to_string(),
+        start: Start::Command(CommandLine {
+            args,
+            exits,
+            ..CommandLine::default()
+        }),
+        programs: vec![program],
+        abilities: [
+            Ability::Literal,
+            Ability::FollowsRedirects,
+            Ability::Retries,
+            Ability::ReusesConnections,
+        ]
+        .into(),
+        errors,
+        ..Manifest::none()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_split_as_a_shell_does_but_no_shell_runs() {
+        let manifest = client("curl -H 'a: b; rm -rf /' {url}", &[], Path::new("/")).unwrap();
+        let Start::Command(line) = &manifest.start else {
+            panic!("{manifest:?}")
+        };
+        assert_eq!(line.args, ["curl", "-H", "a: b; rm -rf /", "{url}"]);
+        assert_eq!(manifest.name, "command:curl");
+    }
+
+    #[test]
+    fn a_command_that_cannot_work_is_refused_with_what_to_write() {
+        for (text, said) in [
+            ("curl 'x", "quotation"),
+            ("", "no program"),
+            ("curl -sS", "{url}"),
+        ] {
+            let failure = client(text, &[], Path::new("/")).unwrap_err();
+            assert!(failure.message.contains(said), "{}", failure.message);
+        }
+    }
+}

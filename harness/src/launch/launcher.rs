@@ -1,0 +1,223 @@
+//! The launcher process itself: `wirefault __launch PROGRAM ARG...`.
+//!
+//! Started for every cell, so it does nothing that costs time: no argument
+//! parser, no runtime, no log. It never writes to the client's pipes and holds
+//! none of them once the client runs.
+
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, WaitOptions, getpid, pidfd_open,
+    set_child_subreaper, setrlimit, setsid, waitid, waitpid,
+};
+
+use super::procfs::run_delay_ns;
+use super::tree::{Swept, sweep};
+use super::{GO, KILL, Status, monotonic_ns};
+
+/// The largest file that a client may write. An endless answer that is saved
+/// must not fill the disk.
+const LARGEST_FILE: u64 = 1 << 30;
+
+/// Descriptors that a program usually gets.
+const USUAL_DESCRIPTORS: u64 = 1024;
+
+/// Runs the launcher. To be called before anything else is set up.
+pub fn main(program_and_args: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
+    let stdin = io::stdin();
+    let control = stdin.as_fd();
+    match launch(control, program_and_args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let reason = format!("the launcher cannot go on: {error}");
+            tell(
+                control,
+                &Status::NotSpawned {
+                    missing: false,
+                    reason,
+                },
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn launch(
+    control: BorrowedFd<'_>,
+    mut program_and_args: impl Iterator<Item = std::ffi::OsString>,
+) -> io::Result<()> {
+    // A session of its own: no terminal's Ctrl-C comes here, and the harness can
+    // tell what comes from launchers by its session. A process that leads a
+    // session already has one.
+    let _ = setsid();
+    set_child_subreaper(Some(getpid()))?;
+    let program = program_and_args
+        .next()
+        .ok_or_else(|| io::Error::other("no program was named"))?;
+    let [stdin, stdout, stderr] = receive_pipes(control)?;
+    limit_files();
+    let mut command = Command::new(&program);
+    command.args(program_and_args);
+    command.stdin(stdin).stdout(stdout).stderr(stderr);
+    command.process_group(0);
+    crate::system::die_with_parent(&mut command);
+    let spawned = command.spawn();
+    // The command holds the pipes; the client's end must be the end of them.
+    drop(command);
+    match spawned {
+        Ok(child) => watch(control, child.id()),
+        Err(error) => {
+            let missing = error.kind() == io::ErrorKind::NotFound;
+            let reason = format!("`{}` cannot be started: {error}", program.display());
+            tell(control, &Status::NotSpawned { missing, reason });
+            Ok(())
+        }
+    }
+}
+
+/// What ended the wait for the client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    Ended,
+    Ordered,
+    Orphaned,
+}
+
+fn watch(control: BorrowedFd<'_>, id: u32) -> io::Result<()> {
+    let pid = i32::try_from(id)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(|| io::Error::other("not a process id"))?;
+    tell(control, &Status::Spawned { pid: id });
+    let woken = wait(control, pid)?;
+    let mut before = Swept::default();
+    if woken != Woken::Ended {
+        before = sweep(Some(pid), |_| true);
+    }
+    tell(control, &reap_client(pid, woken == Woken::Ordered));
+    let after = if no_child_is_left() {
+        Swept::default()
+    } else {
+        sweep(None, |_| true)
+    };
+    tell(
+        control,
+        &Status::Swept {
+            count: before.killed + after.killed,
+            left: after.left,
+        },
+    );
+    Ok(())
+}
+
+/// Waits for the client's end, an order, or the end of the harness.
+fn wait(control: BorrowedFd<'_>, client: Pid) -> io::Result<Woken> {
+    let client = pidfd_open(client, PidfdFlags::empty())?;
+    loop {
+        let mut fds = [
+            PollFd::from_borrowed_fd(control, PollFlags::IN),
+            PollFd::new(&client, PollFlags::IN),
+        ];
+        match poll(&mut fds, None) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        if !fds[1].revents().is_empty() {
+            return Ok(Woken::Ended);
+        }
+        if !fds[0].revents().is_empty() {
+            let mut order = [0];
+            match rustix::io::read(control, &mut order) {
+                Ok(1) if order[0] == KILL => return Ok(Woken::Ordered),
+                Ok(1) | Err(rustix::io::Errno::INTR) => {}
+                _ => return Ok(Woken::Orphaned),
+            }
+        }
+    }
+}
+
+/// Reaps the client, which has ended or was killed.
+fn reap_client(pid: Pid, ordered: bool) -> Status {
+    let monotonic_ns = monotonic_ns();
+    let run_delay_ns = run_delay_ns(pid.as_raw_nonzero().get());
+    let waited = waitpid(Some(pid), WaitOptions::NOHANG).ok().flatten();
+    let (code, signal) = waited.map_or((None, None), |(_, status)| {
+        (status.exit_status(), status.terminating_signal())
+    });
+    Status::Exited {
+        code,
+        signal,
+        // An order that came as the client was ending by itself killed nobody.
+        killed: ordered && code.is_none(),
+        monotonic_ns,
+        run_delay_ns,
+    }
+}
+
+/// True when this process has no child, and so, being the subreaper, no
+/// descendant at all. The usual case, told by one system call.
+fn no_child_is_left() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
+}
+
+/// Takes the client's stdin, stdout and stderr from the harness.
+fn receive_pipes(control: BorrowedFd<'_>) -> io::Result<[Stdio; 3]> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut word = [0];
+    let mut into = [IoSliceMut::new(&mut word)];
+    let got = recvmsg(control, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let fds: Vec<OwnedFd> = ancillary
+        .drain()
+        .filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let pipes: Result<[OwnedFd; 3], _> = fds.try_into();
+    match pipes {
+        Ok(pipes) if got.bytes == 1 && word[0] == GO => Ok(pipes.map(Stdio::from)),
+        _ => Err(io::Error::other(
+            "standard input is not a socket to the harness; only wirefault starts this",
+        )),
+    }
+}
+
+/// Keeps clients from filling the disk, by a file or by a core dump, and gives
+/// them the usual number of descriptors, of which the harness takes more. Where
+/// a limit is already lower it stays.
+fn limit_files() {
+    let lower = |resource, limit: u64, also_maximum: bool| {
+        let now = rustix::process::getrlimit(resource);
+        let least = |value: Option<u64>| Some(value.map_or(limit, |value| value.min(limit)));
+        let maximum = if also_maximum {
+            least(now.maximum)
+        } else {
+            now.maximum
+        };
+        let current = least(now.current);
+        // Lowering is always allowed.
+        let _ = setrlimit(resource, Rlimit { current, maximum });
+    };
+    lower(Resource::Fsize, LARGEST_FILE, true);
+    lower(Resource::Core, 0, true);
+    lower(Resource::Nofile, USUAL_DESCRIPTORS, false);
+}
+
+/// Tells the harness. When it is gone there is nobody to tell.
+fn tell(control: BorrowedFd<'_>, status: &Status) {
+    if let Ok(mut line) = serde_json::to_vec(status) {
+        line.push(b'\n');
+        // A line is far smaller than the socket's buffer.
+        let _ = send(control, &line, SendFlags::NOSIGNAL);
+    }
+}

@@ -1,0 +1,149 @@
+//! From cases and clients to cells: which are going to run, and why the others
+//! are not.
+
+use std::sync::Arc;
+
+use scenarios::judge::not_run;
+use scenarios::manifest::Manifest;
+use scenarios::plan::Plan;
+use scenarios::verdict::Verdict;
+
+use crate::baseline::Baseline;
+use crate::clients::{self, Known};
+use crate::id;
+use crate::planned::{Planned, PlannedCell};
+use crate::run::{CellJob, Client};
+use crate::surroundings::Surroundings;
+use crate::version::version;
+
+/// A client of a run, and whether it can run here.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// The client; its version is empty when it can not run.
+    pub client: Arc<Client>,
+    /// Why it can not run here.
+    pub hindrance: Option<String>,
+}
+
+impl Contender {
+    /// Looks for the programs of all these clients and asks their versions, all
+    /// at once since runtimes are slow to start.
+    pub fn prepare(chosen: &[Known], around: &Surroundings) -> Vec<Self> {
+        std::thread::scope(|scope| {
+            let asked: Vec<_> = chosen
+                .iter()
+                .map(|known| scope.spawn(|| Self::ask(&known.manifest, around)))
+                .collect();
+            asked
+                .into_iter()
+                .zip(chosen)
+                .map(|(asked, known)| {
+                    asked.join().unwrap_or_else(|_| {
+                        Self::hindered(&known.manifest, "its version can not be asked".to_owned())
+                    })
+                })
+                .collect()
+        })
+    }
+
+    fn ask(manifest: &Manifest, around: &Surroundings) -> Self {
+        if let Some(missing) = clients::missing_program(manifest, &around.path) {
+            return Self::hindered(manifest, missing);
+        }
+        match version(manifest, around) {
+            Ok(version) => Self {
+                client: Arc::new(Client {
+                    manifest: manifest.clone(),
+                    version: reports::harmless::one_line(&version),
+                    defects: Vec::new(),
+                }),
+                hindrance: None,
+            },
+            Err(why) => Self::hindered(manifest, why),
+        }
+    }
+
+    fn hindered(manifest: &Manifest, why: String) -> Self {
+        Self {
+            client: Arc::new(Client {
+                manifest: manifest.clone(),
+                version: String::new(),
+                defects: Vec::new(),
+            }),
+            hindrance: Some(why),
+        }
+    }
+
+    /// Why this client does not do this case, and with which verdict.
+    pub fn objection(&self, plan: &Plan) -> Option<(Verdict, String)> {
+        if let Some(why) = &self.hindrance {
+            return Some((Verdict::Skipped, why.clone()));
+        }
+        let lacks = self.client.manifest.lacks(plan)?;
+        Some((Verdict::Unsupported, format!("lacks {lacks}")))
+    }
+}
+
+/// What is planned, and the work that comes of it.
+#[derive(Debug)]
+pub struct Cells {
+    /// All cells.
+    pub planned: Planned,
+    /// Those that are going to run.
+    pub jobs: Vec<CellJob>,
+}
+
+impl Cells {
+    /// Every case with every client, so often.
+    pub fn plan(
+        plans: &[&Plan],
+        contenders: &[Contender],
+        repeats: u32,
+        baseline: &Baseline,
+        (digest, seed): (String, u64),
+    ) -> Self {
+        let mut cells = Self {
+            planned: Planned::new(digest, seed),
+            jobs: Vec::new(),
+        };
+        for plan in plans {
+            for contender in contenders {
+                for repeat in 1..=repeats {
+                    cells.add(plan, contender, repeat, baseline);
+                }
+            }
+        }
+        cells
+    }
+
+    fn add(&mut self, plan: &Plan, contender: &Contender, repeat: u32, baseline: &Baseline) {
+        let client = &contender.client;
+        let name = &client.manifest.name;
+        let case = plan.case.to_string();
+        let mut parts = vec![case.as_str(), name.as_str()];
+        let number = format!("r{repeat}");
+        if repeat > 1 {
+            parts.push(&number);
+        }
+        let id = id::cell(&parts);
+        let objection = contender.objection(plan);
+        if objection.is_none() {
+            self.jobs.push(CellJob {
+                id: id.clone(),
+                plan: plan.clone(),
+                client: Arc::clone(client),
+                repeat,
+            });
+        }
+        self.planned.cells.push(PlannedCell {
+            id,
+            case: plan.case.clone(),
+            file: plan.file.clone(),
+            client: name.clone(),
+            client_version: client.version.clone(),
+            repeat,
+            baseline: baseline.entry(name, &case).map(|entry| entry.says.clone()),
+            not_run: objection.map(|(verdict, why)| not_run(plan, verdict, why)),
+        });
+    }
+}

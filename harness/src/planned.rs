@@ -1,0 +1,250 @@
+//! What a run is going to do, written down before it begins, and the record
+//! that comes of it. A run that is killed leaves the first, so that what is
+//! missing can be named.
+
+use std::collections::BTreeMap;
+
+use reports::record::{BaselineEntry, Cell, MissingCell, RunRecord, SCHEMA_VERSION, StaleEntry};
+use reports::redact::redact;
+use scenarios::plan::CaseName;
+use scenarios::verdict::{CellVerdict, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::baseline::{dispose_repeats, fingerprint};
+
+/// The file in the run's folder.
+pub const FILE: &str = "planned.json";
+
+/// A run before it begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planned {
+    /// Version of the form.
+    pub schema_version: u32,
+    /// Version of wirefault.
+    pub tool_version: String,
+    /// Digest of all scenario files and manifests that take part.
+    pub suite_digest: String,
+    /// The seed.
+    pub seed: u64,
+    /// All cells, in the order of the record.
+    pub cells: Vec<PlannedCell>,
+    /// Baseline entries that no cell answers to.
+    pub stale: Vec<StaleEntry>,
+}
+
+/// A cell before it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedCell {
+    /// A slug and a short hash.
+    pub id: String,
+    /// The case.
+    pub case: CaseName,
+    /// The scenario's file.
+    pub file: String,
+    /// The client.
+    pub client: String,
+    /// Its version.
+    pub client_version: String,
+    /// Which repeat, from 1.
+    pub repeat: u32,
+    /// What the baseline says of it.
+    pub baseline: Option<BaselineEntry>,
+    /// The verdict of a cell that is not going to run.
+    pub not_run: Option<CellVerdict>,
+}
+
+impl Planned {
+    /// Nothing planned yet.
+    pub fn new(suite_digest: String, seed: u64) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            suite_digest,
+            seed,
+            cells: Vec::new(),
+            stale: Vec::new(),
+        }
+    }
+
+    /// The record of what was planned, with these verdicts. `stderr` gives the
+    /// end of what the client of a cell wrote there.
+    pub fn record(
+        &self,
+        mut verdicts: BTreeMap<String, CellVerdict>,
+        stderr: &dyn Fn(&str) -> Option<String>,
+    ) -> RunRecord {
+        let mut cells = Vec::new();
+        let mut missing = Vec::new();
+        for planned in &self.cells {
+            let judged = planned
+                .not_run
+                .clone()
+                .or_else(|| verdicts.remove(&planned.id));
+            match judged {
+                Some(judged) => cells.push(cell(planned, judged, stderr)),
+                None => missing.push(MissingCell {
+                    id: planned.id.clone(),
+                    case: planned.case.to_string(),
+                    client: planned.client.clone(),
+                    repeat: planned.repeat,
+                }),
+            }
+        }
+        dispose_all(&mut cells);
+        RunRecord {
+            schema_version: self.schema_version,
+            tool_version: self.tool_version.clone(),
+            suite_digest: self.suite_digest.clone(),
+            seed: self.seed,
+            cells,
+            stale: self.stale.clone(),
+            missing,
+        }
+    }
+}
+
+fn cell(
+    planned: &PlannedCell,
+    judged: CellVerdict,
+    stderr: &dyn Fn(&str) -> Option<String>,
+) -> Cell {
+    use scenarios::verdict::Outcome;
+    let broke = matches!(judged.verdict, Verdict::Error | Verdict::Inconclusive)
+        || (judged.verdict == Verdict::Fail && judged.outcome == Outcome::Crashed);
+    Cell {
+        id: planned.id.clone(),
+        scenario: planned.case.scenario.clone(),
+        file: planned.file.clone(),
+        columns: planned.case.columns.clone(),
+        client: planned.client.clone(),
+        client_version: planned.client_version.clone(),
+        repeat: planned.repeat,
+        // Set once all repeats are known.
+        disposition: reports::record::Disposition::Expected,
+        baseline: planned.baseline.clone(),
+        fingerprint: fingerprint(&judged),
+        stderr: broke
+            .then(|| stderr(&planned.id))
+            .flatten()
+            .map(|text| redact(&text)),
+        judged: redacted(judged),
+    }
+}
+
+/// Without the credentials that clients, servers and scenarios may have said.
+fn redacted(mut judged: CellVerdict) -> CellVerdict {
+    judged.reason = judged.reason.map(|text| redact(&text));
+    for call in &mut judged.calls {
+        call.shown = redact(&call.shown);
+    }
+    for finding in &mut judged.findings {
+        for text in [
+            &mut finding.assertion,
+            &mut finding.expected,
+            &mut finding.observed,
+        ] {
+            *text = redact(text);
+        }
+    }
+    for note in &mut judged.notes {
+        *note = redact(note);
+    }
+    judged
+}
+
+fn dispose_all(cells: &mut [Cell]) {
+    let key = |cell: &Cell| (cell.case(), cell.client.clone());
+    let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    for (place, cell) in cells.iter().enumerate() {
+        groups.entry(key(cell)).or_default().push(place);
+    }
+    for places in groups.into_values() {
+        let seen: Vec<(Verdict, &str)> = places
+            .iter()
+            .map(|place| {
+                (
+                    cells[*place].judged.verdict,
+                    cells[*place].fingerprint.as_str(),
+                )
+            })
+            .collect();
+        let entry = cells[places[0]].baseline.as_ref();
+        let found = dispose_repeats(entry, &seen);
+        for (place, disposition) in places.into_iter().zip(found) {
+            cells[place].disposition = disposition;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use reports::record::Disposition;
+
+    fn planned(ids: &[(&str, u32)]) -> Planned {
+        let mut planned = Planned::new("0".to_owned(), 1);
+        for (id, repeat) in ids {
+            planned.cells.push(PlannedCell {
+                id: (*id).to_owned(),
+                case: CaseName {
+                    scenario: "area/name".to_owned(),
+                    columns: Vec::new(),
+                },
+                file: "x.yaml".to_owned(),
+                client: "curl".to_owned(),
+                client_version: "1".to_owned(),
+                repeat: *repeat,
+                baseline: None,
+                not_run: None,
+            });
+        }
+        planned
+    }
+
+    #[test]
+    fn a_cell_without_a_verdict_is_missing() {
+        let pass = samples::verdict(Verdict::Pass, &[("api", 1)]);
+        let verdicts = BTreeMap::from([("a".to_owned(), pass)]);
+        let record = planned(&[("a", 1), ("b", 2)]).record(verdicts, &|_| None);
+        assert_eq!(record.cells.len(), 1);
+        assert_eq!(record.missing.len(), 1);
+        assert_eq!(
+            (record.missing[0].id.as_str(), record.missing[0].repeat),
+            ("b", 2)
+        );
+    }
+
+    #[test]
+    fn repeats_that_count_differently_are_flaky() {
+        let verdicts = BTreeMap::from([
+            (
+                "a".to_owned(),
+                samples::verdict(Verdict::Pass, &[("api", 1)]),
+            ),
+            (
+                "b".to_owned(),
+                samples::verdict(Verdict::Pass, &[("api", 2)]),
+            ),
+        ]);
+        let record = planned(&[("a", 1), ("b", 2)]).record(verdicts, &|_| None);
+        let found: Vec<_> = record.cells.iter().map(|cell| cell.disposition).collect();
+        assert_eq!(found, [Disposition::Flaky; 2]);
+    }
+
+    #[test]
+    fn credentials_never_reach_the_record() {
+        let mut judged = samples::verdict(Verdict::Error, &[]);
+        let secret = "authorization: Bearer sk-123456789";
+        judged.reason = Some(secret.to_owned());
+        judged.notes.push(secret.to_owned());
+        judged.calls[0].shown = secret.to_owned();
+        let verdicts = BTreeMap::from([("a".to_owned(), judged)]);
+        let record = planned(&[("a", 1)]).record(verdicts, &|_| Some(secret.to_owned()));
+        let json = serde_json::to_string(&record).unwrap();
+        assert!(!json.contains("sk-"), "{json}");
+        assert!(json.contains(reports::redact::REDACTED), "{json}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The folder of a run: making it, finding the latest, writing its files.
+
+use std::path::{Path, PathBuf};
+
+use reports::record::RunRecord;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::id;
+use crate::planned::{self, Planned};
+use crate::surroundings::Surroundings;
+
+/// Where runs lie in the current folder unless `--out` says otherwise.
+pub const PARENT: &str = "wirefault-runs";
+
+/// The link to the latest run.
+pub const LATEST: &str = "latest";
+
+/// The most of a client's stderr that a record keeps.
+const STDERR_KEPT: usize = 2000;
+
+/// A run's folder.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How it is called.
+    pub shown: PathBuf,
+}
+
+impl RunFolder {
+    /// Makes the folder: the given one, which must be new or empty, or one of
+    /// its own under [`PARENT`] with the link to it. `kind` stands in front of
+    /// the name where it is not a plain run.
+    ///
+    /// # Errors
+    /// When it cannot be made or has something in it.
+    pub fn make(out: Option<&Path>, kind: &str, around: &Surroundings) -> Result<Self, Failure> {
+        let Some(out) = out else {
+            let name = format!("{kind}{}", id::run(around.now, around.entropy));
+            let shown = Path::new(PARENT).join(&name);
+            let path = around.cwd.join(&shown);
+            std::fs::create_dir_all(&path)
+                .map_err(|error| Failure::file("cannot make the run's folder", &shown, &error))?;
+            // A convenience: a file system without links does without.
+            let link = around.cwd.join(PARENT).join(LATEST);
+            let fresh = link.with_extension(&name);
+            let _ = std::os::unix::fs::symlink(&name, &fresh)
+                .and_then(|()| std::fs::rename(&fresh, &link));
+            return Ok(Self { path, shown });
+        };
+        let path = around.cwd.join(out);
+        std::fs::create_dir_all(&path)
+            .map_err(|error| Failure::file("cannot make the run's folder", out, &error))?;
+        let mut entries = std::fs::read_dir(&path)
+            .map_err(|error| Failure::file("cannot list the run's folder", out, &error))?;
+        if entries.next().is_some() {
+            return Err(Failure::usage(format!(
+                "--out: `{}` is not empty; a run needs a folder of its own",
+                out.display()
+            )));
+        }
+        Ok(Self {
+            path,
+            shown: out.to_owned(),
+        })
+    }
+
+    /// Writes what is planned.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn write_planned(&self, planned: &Planned) -> Result<(), Failure> {
+        self.write_json(planned::FILE, planned)
+    }
+
+    /// Writes the record.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn write_record(&self, record: &RunRecord) -> Result<(), Failure> {
+        self.write_json("run.json", record)
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+        let mut bytes = serde_json::to_vec_pretty(value)
+            .map_err(|error| Failure::internal(format!("cannot write `{name}`: {error}")))?;
+        bytes.push(b'\n');
+        self.write(Path::new(name), &bytes)
+    }
+
+    /// Writes a file whole or not at all.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn write(&self, name: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        write_whole(&self.path.join(name), bytes)
+            .map_err(|error| Failure::file("cannot write", &self.shown.join(name), &error))
+    }
+
+    /// The end of what a cell's client wrote to stderr, if it wrote anything.
+    pub fn stderr(&self, cell: &str) -> Option<String> {
+        let path = self.path.join("cells").join(cell).join("stderr");
+        let text = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
+        let text = text.trim_end();
+        let from = text.len().saturating_sub(STDERR_KEPT);
+        let from = text.ceil_char_boundary(from);
+        (!text.is_empty()).then(|| text[from..].to_owned())
+    }
+}
+
+/// Writes a file whole or not at all, with the folders above it.
+///
+/// # Errors
+/// When that is not possible.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    std::fs::write(&part, bytes)?;
+    std::fs::rename(&part, path)
+}

@@ -1,0 +1,253 @@
+//! The three legs of the selftest: what to run, and what must come of it.
+//!
+//! Pure but for the Plans it is given: running is the caller's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use reports::words;
+use scenarios::plan::{Plan, Proves};
+use scenarios::verdict::{CellVerdict, Verdict};
+
+use crate::id;
+use crate::plan_run::Contender;
+use crate::run::{CellDone, CellJob, Client};
+
+/// What one leg must come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Leg {
+    /// The good client passes.
+    Good,
+    /// The client with the defect fails with the finding.
+    Defective(Proves),
+    /// Without its faults the case proves nothing.
+    WithoutFaults,
+}
+
+/// A selftest.
+#[derive(Debug)]
+pub struct Selftest {
+    jobs: Vec<CellJob>,
+    legs: BTreeMap<String, (String, Leg)>,
+    failures: Vec<Failure>,
+}
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The case, or the scenario where it is about all its cases.
+    pub case: String,
+    /// What should be.
+    pub should: String,
+    /// What was.
+    pub but: String,
+    /// The cell that shows it.
+    pub cell: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Results {
+    /// What does not hold, by case.
+    pub failures: Vec<Failure>,
+    /// Cells without a result.
+    pub missing: usize,
+}
+
+impl Selftest {
+    /// The legs of all these cases with the reference client.
+    pub fn plan(plans: &[&Plan], reference: &Contender) -> Self {
+        let mut selftest = Self {
+            jobs: Vec::new(),
+            legs: BTreeMap::new(),
+            failures: unproved(plans),
+        };
+        for plan in plans {
+            if let Some((_, why)) = reference.objection(plan) {
+                selftest.failures.push(Failure {
+                    case: plan.case.to_string(),
+                    should: "be something that the reference client can do".to_owned(),
+                    but: why,
+                    cell: None,
+                });
+                continue;
+            }
+            let good = &reference.client;
+            selftest.add(plan, (*plan).clone(), good, Leg::Good);
+            selftest.add(plan, plan.without_faults(), good, Leg::WithoutFaults);
+            if let Some(proves) = &plan.proves {
+                let bad = Arc::new(Client {
+                    defects: vec![proves.defect.clone()],
+                    ..Client::clone(good)
+                });
+                selftest.add(plan, (*plan).clone(), &bad, Leg::Defective(proves.clone()));
+            }
+        }
+        selftest
+    }
+
+    fn add(&mut self, of: &Plan, plan: Plan, client: &Arc<Client>, leg: Leg) {
+        let case = of.case.to_string();
+        let word = match &leg {
+            Leg::Good => "good",
+            Leg::Defective(proves) => &proves.defect,
+            Leg::WithoutFaults => "without-faults",
+        };
+        let id = id::cell(&[&case, word]);
+        self.jobs.push(CellJob {
+            id: id.clone(),
+            plan,
+            client: Arc::clone(client),
+            repeat: 1,
+        });
+        self.legs.insert(id, (case, leg));
+    }
+
+    /// The cells to run.
+    pub fn take_jobs(&mut self) -> Vec<CellJob> {
+        std::mem::take(&mut self.jobs)
+    }
+
+    /// Holds what came of the cells against what must come of them.
+    pub fn results(mut self, done: Vec<CellDone>) -> Results {
+        for done in done {
+            let Some((case, leg)) = self.legs.remove(&done.id) else {
+                continue;
+            };
+            if let Some((should, but)) = judge(&leg, &done.verdict) {
+                self.failures.push(Failure {
+                    case,
+                    should,
+                    but,
+                    cell: Some(done.id),
+                });
+            }
+        }
+        self.failures.sort_by(|a, b| a.case.cmp(&b.case));
+        Results {
+            failures: self.failures,
+            missing: self.legs.len(),
+        }
+    }
+}
+
+/// Scenarios of which no case names a defect: they would pass any client.
+fn unproved(plans: &[&Plan]) -> Vec<Failure> {
+    let proved: BTreeSet<&str> = plans
+        .iter()
+        .filter(|plan| plan.proves.is_some())
+        .map(|plan| plan.case.scenario.as_str())
+        .collect();
+    let all: BTreeSet<&str> = plans
+        .iter()
+        .map(|plan| plan.case.scenario.as_str())
+        .collect();
+    all.difference(&proved)
+        .map(|scenario| Failure {
+            case: (*scenario).to_owned(),
+            should: "name a defect and the finding that it is caught by".to_owned(),
+            but: "there is no `proves` that holds for any of its cases".to_owned(),
+            cell: None,
+        })
+        .collect()
+}
+
+/// What should be and what was, where they differ.
+fn judge(leg: &Leg, verdict: &CellVerdict) -> Option<(String, String)> {
+    let (should, holds) = match leg {
+        Leg::Good => (
+            "pass with the good client".to_owned(),
+            verdict.verdict == Verdict::Pass,
+        ),
+        Leg::WithoutFaults => (
+            "be inconclusive without its faults".to_owned(),
+            verdict.verdict == Verdict::Inconclusive,
+        ),
+        Leg::Defective(proves) => (
+            format!(
+                "fail with `{}` when the client has the defect `{}`",
+                proves.finding.word(),
+                proves.defect
+            ),
+            verdict.verdict == Verdict::Fail
+                && verdict.findings.iter().any(|f| f.name == proves.finding),
+        ),
+    };
+    (!holds).then(|| (should, what_was(verdict)))
+}
+
+fn what_was(verdict: &CellVerdict) -> String {
+    let mut text = format!("it is {}", words::verdict(verdict.verdict));
+    if let Some(reason) = &verdict.reason {
+        text.push_str(&format!(" ({reason})"));
+    }
+    let found: Vec<String> = verdict
+        .findings
+        .iter()
+        .map(|f| {
+            format!(
+                "{}: expected {}, observed {}",
+                f.name.word(),
+                f.expected,
+                f.observed
+            )
+        })
+        .collect();
+    if !found.is_empty() {
+        text.push_str(&format!("; findings: {}", found.join("; ")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use scenarios::verdict::{Axis, FindingName, Level};
+
+    fn holds(leg: &Leg, verdict: &CellVerdict) -> bool {
+        judge(leg, verdict).is_none()
+    }
+
+    #[test]
+    fn only_a_pass_is_good_enough_for_the_good_client() {
+        for verdict in [
+            Verdict::Inconclusive,
+            Verdict::Fail,
+            Verdict::Error,
+            Verdict::Unsupported,
+        ] {
+            assert!(!holds(&Leg::Good, &samples::verdict(verdict, &[])));
+        }
+        assert!(holds(&Leg::Good, &samples::verdict(Verdict::Pass, &[])));
+    }
+
+    #[test]
+    fn a_pass_without_faults_is_what_the_selftest_is_there_to_find() {
+        for verdict in [Verdict::Pass, Verdict::Fail, Verdict::Error] {
+            assert!(!holds(&Leg::WithoutFaults, &samples::verdict(verdict, &[])));
+        }
+        let inconclusive = samples::verdict(Verdict::Inconclusive, &[]);
+        assert!(holds(&Leg::WithoutFaults, &inconclusive));
+    }
+
+    #[test]
+    fn a_defect_must_be_caught_by_the_finding_that_was_named() {
+        let leg = Leg::Defective(Proves {
+            defect: "retries-post".to_owned(),
+            finding: FindingName::DuplicateDelivery,
+        });
+        let mut failing = samples::verdict(Verdict::Fail, &[]);
+        let finding = |name| samples::finding(name, Axis::Safety, Level::Must);
+        failing.findings.push(finding(FindingName::Hung));
+        let (should, but) = judge(&leg, &failing).unwrap();
+        assert!(should.contains("`duplicate-delivery`"), "{should}");
+        assert!(but.contains("hung: expected 1, observed 2"), "{but}");
+        failing
+            .findings
+            .push(finding(FindingName::DuplicateDelivery));
+        assert!(holds(&leg, &failing));
+        failing.verdict = Verdict::Inconclusive;
+        assert!(!holds(&leg, &failing));
+    }
+}

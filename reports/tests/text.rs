@@ -1,0 +1,89 @@
+//! The text report, from hand-made records.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod samples;
+
+use reports::formats::{View, text::FORMAT};
+use reports::record::RunRecord;
+
+fn text(record: &RunRecord, view: View) -> String {
+    String::from_utf8((FORMAT.render)(record, &view)).unwrap()
+}
+
+const PLAIN: View = View {
+    width: 100,
+    color: false,
+    all: false,
+};
+
+#[test]
+fn a_run_without_differences_is_short() {
+    insta::assert_snapshot!(text(&samples::quiet(), PLAIN));
+}
+
+#[test]
+fn all_rows_of_a_sweep_are_shown_when_wanted() {
+    insta::assert_snapshot!(text(&samples::quiet(), View { all: true, ..PLAIN }));
+}
+
+#[test]
+fn one_of_everything_reads_well_on_a_wide_terminal() {
+    insta::assert_snapshot!(text(
+        &samples::eventful(),
+        View {
+            width: 140,
+            ..PLAIN
+        }
+    ));
+}
+
+#[test]
+fn columns_go_into_blocks_on_a_narrow_terminal() {
+    insta::assert_snapshot!(text(&samples::eventful(), View { width: 60, ..PLAIN }));
+}
+
+#[test]
+fn known_differences_are_listed_when_all_is_wanted() {
+    insta::assert_snapshot!(text(&samples::eventful(), View { all: true, ..PLAIN }));
+}
+
+#[test]
+fn an_empty_run_says_so() {
+    insta::assert_snapshot!(text(&samples::record(Vec::new()), PLAIN));
+}
+
+#[test]
+fn hostile_text_shows_as_escapes() {
+    insta::assert_snapshot!(text(&samples::hostile(), PLAIN));
+}
+
+#[test]
+fn colour_adds_escapes_and_nothing_else() {
+    let record = samples::eventful();
+    let plain = text(&record, PLAIN);
+    let colored = text(
+        &record,
+        View {
+            color: true,
+            ..PLAIN
+        },
+    );
+    assert_ne!(plain, colored);
+    let mut bare = colored;
+    for code in ["1", "2", "32", "1;31", "33", "36", "0"] {
+        bare = bare.replace(&format!("\x1b[{code}m"), "");
+    }
+    assert_eq!(bare, plain);
+}
+
+#[test]
+fn no_line_of_the_matrix_is_wider_than_the_terminal() {
+    for width in [60, 80, 100, 160] {
+        let report = text(&samples::eventful(), View { width, ..PLAIN });
+        let matrix = report.split("What differs").next().unwrap();
+        for line in matrix.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}

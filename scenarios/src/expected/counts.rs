@@ -1,0 +1,192 @@
+//! Decoding counts: maps from a counter, a server or an effect to what is
+//! expected of it.
+
+use super::values;
+use crate::counter::{self, Counter};
+use crate::document::decode::{brief, listed, nearest, unknown_word};
+use crate::document::{Key, Node, Span, ids};
+use crate::expected::Expected;
+use crate::judge::counts::{Count, EffectCount};
+use crate::scope::Scope;
+use crate::target;
+
+/// The highest count that makes sense anywhere.
+const MOST: u64 = 1_000_000;
+
+/// `{api: 1, "api POST /jobs": [0, 1]}`; `by-policy` where `computed`.
+pub fn decode(
+    node: &Node,
+    what: &str,
+    computed: bool,
+    scope: &mut Scope<'_>,
+) -> Option<Vec<Count>> {
+    each(node, what, scope, &|key, value, scope| {
+        let counter = counter(&key.text, &key.span, scope);
+        let expected = number(value, what, computed, scope);
+        Some(Count {
+            counter: counter?,
+            expected: expected?,
+        })
+    })
+}
+
+/// `{api: 1}`, servers only.
+pub fn decode_of_servers(node: &Node, what: &str, scope: &mut Scope<'_>) -> Option<Vec<Count>> {
+    each(node, what, scope, &|key, value, scope| {
+        let server = server(&key.text, &key.span, scope);
+        let expected = number(value, what, false, scope);
+        server?;
+        Some(Count {
+            counter: Counter::server(&key.text),
+            expected: expected?,
+        })
+    })
+}
+
+/// `{order: 1}`; with `by_key` the effect must have a business key.
+pub fn decode_effects(
+    node: &Node,
+    what: &str,
+    by_key: bool,
+    scope: &mut Scope<'_>,
+) -> Option<Vec<EffectCount>> {
+    each(node, what, scope, &|key, value, scope| {
+        let effect = effect(key, by_key, scope);
+        let expected = number(value, what, false, scope);
+        effect?;
+        Some(EffectCount {
+            effect: key.text.clone(),
+            expected: expected?,
+        })
+    })
+}
+
+/// A counter that stands as a value.
+pub fn counter_of(node: &Node, scope: &mut Scope<'_>) -> Option<Counter> {
+    let text = node.text("a counter", scope.out)?;
+    counter(text, &node.span, scope)
+}
+
+fn each<T>(
+    node: &Node,
+    what: &str,
+    scope: &mut Scope<'_>,
+    one: &dyn Fn(&Key, &Node, &mut Scope<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let entries = node.map(what, scope.out)?;
+    if entries.is_empty() {
+        scope
+            .out
+            .report(
+                ids::EMPTY_LIST,
+                &node.span,
+                format!("{what} counts nothing"),
+            )
+            .label("nothing in it")
+            .help("name what is counted: `{api: 1}`");
+        return None;
+    }
+    let counts: Vec<_> = entries
+        .iter()
+        .map(|(key, value)| one(key, value, scope))
+        .collect();
+    counts.into_iter().collect()
+}
+
+fn number(node: &Node, what: &str, computed: bool, scope: &mut Scope<'_>) -> Option<Expected<u64>> {
+    values::expected(node, what, computed, scope, &|node, out| {
+        node.number("a count", 0..=MOST, out)
+    })
+}
+
+fn counter(text: &str, span: &Span, scope: &mut Scope<'_>) -> Option<Counter> {
+    let Some(counter) = Counter::parse(text) else {
+        let text = brief(text);
+        scope
+            .out
+            .report(ids::BAD_COUNTER, span, format!("`{text}` is no counter"))
+            .label("neither a server nor a server with a pattern")
+            .help("write `api`, \"api /jobs/*\" or \"api POST /jobs\"");
+        return None;
+    };
+    server(&counter.server, span, scope)?;
+    let Some(route) = &counter.route else {
+        return Some(counter);
+    };
+    let Some(reached) = target::reached(scope.servers, scope.calls, &counter.server) else {
+        return Some(counter);
+    };
+    let fits = |(method, path): &(Option<String>, String)| {
+        let method = method.as_deref().or(route.method.as_deref());
+        counter::fits(route, method.unwrap_or("GET"), path)
+    };
+    if reached.iter().any(fits) {
+        return Some(counter);
+    }
+    let paths = reached.iter().map(|(_, path)| path.as_str());
+    scope
+        .out
+        .report(
+            ids::NO_SUCH_REQUEST,
+            span,
+            format!("no request here fits `{}`", brief(text)),
+        )
+        .label("this counts nothing")
+        .help(format!(
+            "requests to `{}` go to {}",
+            counter.server,
+            listed(paths)
+        ));
+    None
+}
+
+fn server(name: &str, span: &Span, scope: &mut Scope<'_>) -> Option<()> {
+    if scope.server(name).is_some() {
+        return Some(());
+    }
+    let names = scope.servers.iter().map(|server| server.name.as_str());
+    let help = match nearest(name, names.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the servers are {}", listed(names)),
+    };
+    let title = format!("there is no server `{}`", brief(name));
+    scope
+        .out
+        .report(ids::UNKNOWN_SERVER, span, title)
+        .label("not under `servers`")
+        .help(help);
+    None
+}
+
+fn effect(key: &Key, by_key: bool, scope: &mut Scope<'_>) -> Option<()> {
+    let effects = scope.effects();
+    let names: Vec<String> = effects.keys().map(|name| (*name).to_owned()).collect();
+    let found = effects.get(key.text.as_str()).copied();
+    match found {
+        Some(false) if by_key => {
+            let text = brief(&key.text);
+            scope
+                .out
+                .report(
+                    ids::NO_BUSINESS_KEY,
+                    &key.span,
+                    format!("no step gives `{text}` a business key"),
+                )
+                .label("this can not be told apart by key")
+                .help("add `key:` to a step that applies it, or count with `applied`");
+            None
+        }
+        Some(_) => Some(()),
+        None => {
+            let names = names.iter().map(String::as_str);
+            unknown_word(
+                &key.span,
+                &key.text,
+                "an effect of any step",
+                names,
+                scope.out,
+            );
+            None
+        }
+    }
+}

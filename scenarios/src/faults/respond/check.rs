@@ -1,0 +1,271 @@
+//! What about one answer cannot be: keys that do not go together, points beyond
+//! the end, cuts that leave it whole.
+
+use scripted_servers::wire::{End, Position};
+
+use super::{Framing, Respond, ResponsePoint};
+use crate::document::decode::Fields;
+use crate::document::ids;
+use crate::message::Message;
+use crate::plan::Content;
+use crate::rendering::{Format, Rendering};
+use crate::template::Bindings;
+use crate::validate::Reading;
+
+/// Checks one answer as a whole.
+pub(super) fn check(respond: &Respond, fields: &Fields<'_>, reading: &mut Reading<'_>) -> bool {
+    let before = reading.out.reports();
+    check_keys(respond, fields, reading);
+    if reading.out.reports() == before && is_fixed(respond) {
+        let bindings = Bindings::default();
+        let message = Message::new(
+            &without_random_bytes(respond),
+            &Rendering {
+                bindings: &bindings,
+                format: Format::PlainJson,
+                seed: 0,
+            },
+        );
+        check_points(respond, &message, fields, reading);
+    }
+    reading.out.reports() == before
+}
+
+/// The same answer with other bytes of the same number, which cost nothing.
+fn without_random_bytes(respond: &Respond) -> Respond {
+    let mut respond = respond.clone();
+    if let Some(Content::Bytes(bytes)) = respond.body {
+        let zeros = vec![0; usize::try_from(bytes).unwrap_or(0)];
+        respond.body = Some(Content::Hex(zeros));
+    }
+    respond
+}
+
+/// Whether the bytes do not depend on addresses or on a client's manifest.
+fn is_fixed(respond: &Respond) -> bool {
+    let headers = respond.headers.iter();
+    let body = respond.body.as_ref();
+    headers
+        .flat_map(|(_, value)| value.servers())
+        .next()
+        .is_none()
+        && body.is_none_or(|body| respond.is_endless() || body.length().is_some())
+}
+
+struct Refused<'f, 'n, 'r, 'd> {
+    fields: &'f Fields<'n>,
+    reading: &'r mut Reading<'d>,
+}
+
+impl Refused<'_, '_, '_, '_> {
+    fn say(&mut self, key: &str, id: &'static str, title: &str, label: &str, help: &str) {
+        if let Some((key, value)) = self.fields.entry(key) {
+            let span = key.span.start..value.span.end.max(key.span.end);
+            let out = &mut *self.reading.out;
+            out.report(id, &span, title).label(label).help(help);
+        }
+    }
+}
+
+fn check_keys(respond: &Respond, fields: &Fields<'_>, reading: &mut Reading<'_>) {
+    let chunked = respond.framing == Framing::Chunked;
+    let mut refused = Refused { fields, reading };
+    if respond.has_no_content() && (respond.body.is_some() || chunked) {
+        let key = if respond.body.is_some() {
+            "body"
+        } else {
+            "framing"
+        };
+        refused.say(
+            key,
+            ids::NO_CONTENT,
+            "204 and 304 have no content",
+            "a client does not read it",
+            "leave it out, or send such bytes with `raw`",
+        );
+    }
+    if respond.is_endless() && respond.framing == Framing::Length {
+        refused.say(
+            "body",
+            ids::FRAMING,
+            "content without end has no length",
+            "the framing is `length`",
+            "add `framing: chunked` or `framing: close`",
+        );
+    }
+    if respond.is_endless() && !respond.chunks.is_empty() {
+        refused.say(
+            "chunks",
+            ids::FRAMING,
+            "content without end has no sizes of chunks",
+            "there is no last one",
+            "leave `chunks` out",
+        );
+    }
+    if !respond.chunks.is_empty() && !chunked {
+        refused.say(
+            "chunks",
+            ids::FRAMING,
+            "`chunks` needs `framing: chunked`",
+            "there are no chunks",
+            "add `framing: chunked`",
+        );
+    }
+    if respond.says_length.is_some() && respond.framing != Framing::Length {
+        refused.say(
+            "says_length",
+            ids::FRAMING,
+            "`says_length` needs `framing: length`",
+            "no Content-Length is sent",
+            "remove `framing`",
+        );
+    }
+    for (key, point) in points(respond) {
+        if matches!(point, ResponsePoint::Chunks(_)) && !chunked {
+            refused.say(
+                key,
+                ids::FRAMING,
+                "a point in chunks needs `framing: chunked`",
+                "there are no chunks",
+                "add `framing: chunked`",
+            );
+        }
+        endless_point(respond, key, point, &mut refused);
+    }
+}
+
+fn endless_point(
+    respond: &Respond,
+    key: &str,
+    point: ResponsePoint,
+    refused: &mut Refused<'_, '_, '_, '_>,
+) {
+    const MOST: u64 = 64 << 20;
+    let position = match point {
+        ResponsePoint::Body(position) | ResponsePoint::Wire(position) => position,
+        ResponsePoint::Chunks(chunks) => Position::Bytes(chunks.saturating_mul(4096)),
+        ResponsePoint::Head(_) => return,
+    };
+    if respond.is_endless() && !matches!(position, Position::Bytes(bytes) if bytes <= MOST) {
+        refused.say(
+            key,
+            ids::FRAMING,
+            "no such place in content without end",
+            "it has no half and no last byte",
+            "write a number of bytes, at most 64MiB",
+        );
+    }
+}
+
+fn points(respond: &Respond) -> impl Iterator<Item = (&'static str, ResponsePoint)> {
+    let cut = respond.cut.map(|(point, _)| ("cut", point));
+    let stall = respond.stall.map(|(point, _)| ("stall", point));
+    cut.into_iter().chain(stall)
+}
+
+fn check_points(
+    respond: &Respond,
+    message: &Message,
+    fields: &Fields<'_>,
+    reading: &mut Reading<'_>,
+) {
+    let length = u64::try_from(message.content.len()).unwrap_or(u64::MAX);
+    let mut refused = Refused { fields, reading };
+    if respond.says_length == Some(length) && !respond.has_no_content() {
+        refused.say(
+            "says_length",
+            ids::TRUE_LENGTH,
+            "`says_length` says the truth",
+            &format!("the content has {length} bytes"),
+            "write another number, or leave it out",
+        );
+    }
+    if respond
+        .chunks
+        .iter()
+        .fold(0, |sum: u64, size| sum.saturating_add(*size))
+        > length
+    {
+        refused.say(
+            "chunks",
+            ids::BEYOND_END,
+            "these chunks hold more than the content",
+            &format!("the content has {length} bytes"),
+            "make the chunks smaller, or the body larger",
+        );
+    }
+    if respond.drip.is_some() && length == 0 && !respond.is_endless() {
+        refused.say(
+            "drip",
+            ids::CANNOT_FIRE,
+            "nothing drips",
+            "the content is empty",
+            "add a `body`",
+        );
+    }
+    for (key, point) in points(respond) {
+        if !respond.is_endless() && message.is_beyond(point) {
+            refused.say(
+                key,
+                ids::BEYOND_END,
+                "this point lies beyond the end of the answer",
+                &format!("the head has {} bytes, the content {length}", message.head),
+                "write a smaller number, or `half`, `last` or `all`",
+            );
+        }
+    }
+    complete_cut(respond, message, &mut refused);
+    late_stall(respond, message, &mut refused);
+}
+
+fn complete_cut(respond: &Respond, message: &Message, refused: &mut Refused<'_, '_, '_, '_>) {
+    let Some((point, end)) = respond.cut else {
+        return;
+    };
+    if message.is_beyond(point) {
+        return;
+    }
+    let at = message.offset(point);
+    let whole_by_close = respond.framing == Framing::Close
+        && end == End::Close
+        && !respond.is_endless()
+        && at >= message.bytes.len();
+    if whole_by_close || message.complete.is_some_and(|complete| complete <= at) {
+        refused.say(
+            "cut",
+            ids::CUT_OF_WHOLE,
+            "this cut leaves a complete message",
+            "the client has everything before it",
+            "cut earlier, for example at `{wire: last}`; \
+             `then: {close: 0s}` ends the connection behind an answer",
+        );
+    }
+}
+
+fn late_stall(respond: &Respond, message: &Message, refused: &mut Refused<'_, '_, '_, '_>) {
+    let Some((point, _)) = respond.stall else {
+        return;
+    };
+    if message.is_beyond(point) || respond.is_endless() {
+        return;
+    }
+    let at = message.offset(point);
+    let end = respond.cut.map(|(point, _)| message.offset(point));
+    if end.is_some_and(|end| end < at) {
+        refused.say(
+            "stall",
+            ids::CANNOT_FIRE,
+            "this stall is never reached",
+            "the cut comes before",
+            "put the stall before the cut",
+        );
+    } else if end.is_none() && message.complete.is_some_and(|complete| complete <= at) {
+        refused.say(
+            "stall",
+            ids::CANNOT_FIRE,
+            "nothing is left behind this stall",
+            "the client has a complete message before it",
+            "stall earlier, for example at `{wire: last}`",
+        );
+    }
+}

@@ -1,0 +1,257 @@
+//! Reading the parameters of `respond`.
+
+use std::time::Duration;
+
+use scripted_servers::wire::{End, Position};
+
+use super::{Framing, Respond, ResponsePoint, RetryAfter, check};
+use crate::document::decode::Keys;
+use crate::document::{Node, Span, Value, ids};
+use crate::validate::{Reading, all_good};
+
+static KEYS: Keys = Keys::new(
+    "`respond`",
+    &[
+        ("status", "the status code"),
+        ("headers", "header fields by name"),
+        ("retry_after", "`{seconds}`, `{date_in}` or `{text}`"),
+        ("body", "the content"),
+        ("framing", "`length`, `chunked` or `close`"),
+        ("says_length", "a Content-Length that lies"),
+        ("chunks", "sizes of the chunks"),
+        ("drip", "`{bytes, every}`: the body in pieces"),
+        ("stall", "`{after, for}`: a pause after a point"),
+        ("cut", "`{after, with}`: the connection ends after a point"),
+    ],
+)
+.elsewhere(&[
+    ("text", "`body`"),
+    ("json", "`body`"),
+    ("bytes", "`body`, or `drip`"),
+    ("shape", "`body`"),
+    ("applies", "the step, beside `respond`"),
+    ("times", "the step, beside `respond`"),
+    ("when", "the step, beside `respond`"),
+    ("delay", "the step, beside `respond`"),
+    ("then", "the step, beside `respond`"),
+    ("required", "the step, beside `respond`"),
+    ("after", "`cut` or `stall`"),
+    ("with", "`cut`"),
+])
+.not_yet(&["gzip", "interim", "trailers", "surplus"]);
+
+static RETRY_AFTER: Keys = Keys::new(
+    "`retry_after`",
+    &[
+        ("seconds", "so many seconds"),
+        ("date_in", "a date this far from now"),
+        ("text", "any text"),
+    ],
+);
+
+static DRIP: Keys = Keys::new(
+    "`drip`",
+    &[("bytes", "bytes a piece"), ("every", "time between pieces")],
+);
+
+static STALL: Keys = Keys::new(
+    "`stall`",
+    &[("after", "a point in the answer"), ("for", "how long")],
+);
+
+static CUT: Keys = Keys::new(
+    "`cut` of an answer",
+    &[
+        (
+            "after",
+            "a point in the answer: `{head}`, `{body}`, `{wire}` or `{chunks}`",
+        ),
+        (
+            "with",
+            "how the connection ends: `reset`, `close` or `hang`",
+        ),
+    ],
+);
+
+/// Reads the parameters.
+pub(in crate::faults) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> {
+    let fields = node.fields(&KEYS, reading.out)?;
+    let status = fields.need("status", reading.out);
+    let status = status.and_then(|node| node.number("a status", 200..=599, reading.out));
+    let headers = fields.get("headers").map(|node| headers(node, reading));
+    let retry_after = fields
+        .get("retry_after")
+        .map(|node| retry_after(node, reading));
+    let body = fields.get("body").map(|node| reading.answer_body(node));
+    let framing = fields.get("framing").map(|node| framing(node, reading));
+    let says_length = fields.get("says_length");
+    let says_length = says_length.map(|node| node.size("`says_length`", reading.out));
+    let chunks = fields.get("chunks").map(|node| chunks(node, reading));
+    let drip = fields.get("drip").map(|node| drip(node, reading));
+    let stall = fields.get("stall").map(|node| stall(node, reading));
+    let cut = fields.get("cut").map(|node| cut(node, reading));
+    let respond = Respond {
+        status: u16::try_from(status?).ok()?,
+        headers: all_good(headers)?.unwrap_or_default(),
+        retry_after: all_good(retry_after)?,
+        body: all_good(body)?,
+        framing: all_good(framing)?.unwrap_or_default(),
+        says_length: all_good(says_length)?,
+        chunks: all_good(chunks)?.unwrap_or_default(),
+        drip: all_good(drip)?,
+        stall: all_good(stall)?,
+        cut: all_good(cut)?,
+    };
+    check::check(&respond, &fields, reading).then_some(respond)
+}
+
+type Headers = Vec<(String, crate::template::Template)>;
+
+fn headers(node: &Node, reading: &mut Reading<'_>) -> Option<Headers> {
+    let headers = reading.headers(node)?;
+    let mut good = true;
+    for (key, _) in node.map("`headers`", reading.out)? {
+        let instead = match key.text.to_ascii_lowercase().as_str() {
+            "retry-after" => "`retry_after`, beside `headers`",
+            "content-length" => "`framing: length`, or `says_length` for a lie",
+            "transfer-encoding" => "`framing: chunked`",
+            _ => continue,
+        };
+        good = false;
+        reading
+            .out
+            .report(
+                ids::HEADER_BY_KEY,
+                &key.span,
+                format!("`{}` is not written as a header", key.text),
+            )
+            .label("this header has a key of its own")
+            .help(format!(
+                "write {instead}; any bytes at all are sent by `raw`"
+            ));
+    }
+    good.then_some(headers)
+}
+
+fn retry_after(node: &Node, reading: &mut Reading<'_>) -> Option<RetryAfter> {
+    let fields = node.fields(&RETRY_AFTER, reading.out)?;
+    let (form, _, value) = fields.one_of(&["seconds", "date_in", "text"], reading.out)?;
+    match form {
+        "seconds" => value
+            .number("`seconds`", 0..=u64::MAX, reading.out)
+            .map(RetryAfter::Seconds),
+        "date_in" => value
+            .duration("`date_in`", reading.out)
+            .map(RetryAfter::DateIn),
+        _ => {
+            let text = value.any_text("`text`", reading.out)?;
+            if text.contains(|c: char| c.is_control()) {
+                reading
+                    .out
+                    .report(ids::BAD_FIELD, &value.span, "not the value of a header")
+                    .label("line breaks and control characters cannot stand in it")
+                    .help("bytes that break the rules are written with `raw`");
+                return None;
+            }
+            Some(RetryAfter::Text(text.to_owned()))
+        }
+    }
+}
+
+fn framing(node: &Node, reading: &mut Reading<'_>) -> Option<Framing> {
+    let words = [
+        ("length", Framing::Length),
+        ("chunked", Framing::Chunked),
+        ("close", Framing::Close),
+    ];
+    node.word("a framing", &words, reading.out)
+}
+
+fn chunks(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<u64>> {
+    let items = node.filled_list("`chunks`", reading.out)?;
+    let sizes: Vec<_> = items
+        .iter()
+        .map(|item| {
+            let size = item.size("the size of a chunk", reading.out)?;
+            if size == 0 {
+                reading
+                    .out
+                    .report(ids::BAD_SIZE, &item.span, "a chunk of no bytes")
+                    .label("it would be the end of the content")
+                    .help("the last chunk is written by itself");
+                return None;
+            }
+            Some(size)
+        })
+        .collect();
+    sizes.into_iter().collect()
+}
+
+fn drip(node: &Node, reading: &mut Reading<'_>) -> Option<(u64, Duration)> {
+    const LEAST: Duration = Duration::from_millis(3);
+    let fields = node.fields(&DRIP, reading.out)?;
+    let bytes = fields.need("bytes", reading.out);
+    let every = fields.need("every", reading.out);
+    let bytes = bytes.and_then(|node| {
+        let bytes = node.size("`bytes`", reading.out)?;
+        if bytes == 0 {
+            return node.wrong("`bytes`", "at least 1", reading.out);
+        }
+        Some(bytes)
+    });
+    let every_node = every?;
+    let every = every_node.duration("`every`", reading.out)?;
+    if every < LEAST {
+        reading
+            .out
+            .report(ids::BAD_DURATION, &every_node.span, "this drip is too fast")
+            .label("a machine cannot keep a beat below 3ms")
+            .help("write 3ms or more; for speed, more bytes a piece");
+        return None;
+    }
+    Some((bytes?, every))
+}
+
+fn stall(node: &Node, reading: &mut Reading<'_>) -> Option<(ResponsePoint, Duration)> {
+    let fields = node.fields(&STALL, reading.out)?;
+    let after = fields.need("after", reading.out);
+    let pause = fields.need("for", reading.out);
+    let after = after.and_then(|node| reading.response_point(node));
+    let pause = pause.and_then(|node| node.duration("`for`", reading.out));
+    Some((after?, pause?))
+}
+
+fn cut(node: &Node, reading: &mut Reading<'_>) -> Option<(ResponsePoint, End)> {
+    let fields = node.fields(&CUT, reading.out)?;
+    let after = fields.need("after", reading.out);
+    let with = fields.need("with", reading.out);
+    let point = after.and_then(|node| reading.response_point(node));
+    let with = with.and_then(|node| reading.end(node));
+    if let (Some(ResponsePoint::Head(Position::Bytes(0))), Some(after)) = (point, after)
+        && is_written_inside(after, &node.span)
+    {
+        reading
+            .out
+            .report(
+                ids::CUT_OF_NOTHING,
+                &after.span,
+                "no byte of an answer is sent",
+            )
+            .label("always 0, so this is no answer at all")
+            .help("write the behaviour `cut: {after: request, with: ...}`");
+        return None;
+    }
+    Some((point?, with?))
+}
+
+/// Whether a value stands in its own place, and did not come from a column.
+fn is_written_inside(node: &Node, outer: &Span) -> bool {
+    let inside = outer.start <= node.span.start && node.span.end <= outer.end;
+    let Value::Map(entries) = &node.value else {
+        return inside;
+    };
+    inside
+        && entries
+            .iter()
+            .all(|(_, value)| is_written_inside(value, outer))
+}

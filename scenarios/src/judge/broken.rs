@@ -1,0 +1,83 @@
+//! When there is nothing to judge: the client can not do this, or the harness
+//! or the adapter broke.
+
+use scripted_servers::script::Listen;
+
+use super::case::Case;
+use crate::document::harmless;
+use crate::verdict::{EndedBy, Verdict};
+
+/// The verdict with its reason; none when the cell can be judged.
+pub(super) fn why(case: &Case<'_>, no_evidence: bool) -> Option<(Verdict, String)> {
+    let client = &case.facts.client;
+    if no_evidence {
+        return Some((Verdict::Error, "there is no evidence".to_owned()));
+    }
+    if let Some(reason) = client.harness_errors.first() {
+        return Some((Verdict::Error, harmless(reason)));
+    }
+    if let Some(reason) = &client.unsupported {
+        return Some((Verdict::Unsupported, harmless(reason)));
+    }
+    breach(case)
+        .or_else(|| unfinished(case))
+        .map(|reason| (Verdict::Error, reason))
+}
+
+/// What the client did against the protocol.
+fn breach(case: &Case<'_>) -> Option<String> {
+    let client = &case.facts.client;
+    if let Some((n, line, reason)) = client.garbage.first() {
+        let (line, reason) = (harmless(line), harmless(reason));
+        return Some(format!(
+            "the client printed a line that is not of the protocol (event {n}, {reason}): {line}"
+        ));
+    }
+    if let Some((call, n)) = client.reported_again.first() {
+        return Some(format!(
+            "the client reported call {call} more than once (event {n})"
+        ));
+    }
+    let known = |id: &u32| case.calls.iter().any(|call| call.id == *id);
+    let unknown = client.reports.iter().find(|(id, _)| !known(id));
+    unknown.map(|(id, (mark, _))| {
+        format!(
+            "the client reported call {id}, which is not in its work (event {})",
+            mark.n
+        )
+    })
+}
+
+/// A record that breaks off, or a program that ended as if it had never begun.
+///
+/// A program that ends without a report has crashed, which is a finding about
+/// the client, once it has been seen to work. One that never connected to any
+/// open port is an adapter that does not run; where no port is open that can
+/// not be seen, and ending in peace without a report tells it.
+fn unfinished(case: &Case<'_>) -> Option<String> {
+    let client = &case.facts.client;
+    let Some(ended_by) = client.end() else {
+        return Some("the record breaks off before the cell ended".to_owned());
+    };
+    let reported = case.calls.iter().any(|call| call.report.is_some());
+    if ended_by != EndedBy::Exit || reported || case.calls.is_empty() {
+        return None;
+    }
+    let exit = client.exited.as_ref();
+    let how = exit.map_or_else(|| "no exit seen".to_owned(), |exit| exit.words());
+    let open = case.plan.servers.iter();
+    let open = open.filter(|server| server.listen == Listen::Open).count();
+    let connected = case
+        .facts
+        .servers
+        .values()
+        .any(|one| !one.accepted.is_empty());
+    let broken = if open > 0 {
+        !connected
+    } else {
+        exit.is_some_and(|exit| exit.code == Some(0))
+    };
+    broken.then(|| {
+        format!("the program ended ({how}) without a report and without having connected anywhere")
+    })
+}

@@ -1,0 +1,174 @@
+//! One cell as its judges see it: the case, the client's manifest, the facts,
+//! and each call with what was shown and what that means.
+
+use super::facts::{EffectFact, Exchange, Facts, Mark};
+use crate::errors::{self, Meaning};
+use crate::evidence::{Report, Shown};
+use crate::manifest::Manifest;
+use crate::plan::{Of, Plan};
+use crate::policy::{self, Prediction};
+use crate::target::{self, Sent};
+use crate::verdict::{EndedBy, Outcome};
+
+/// Everything that an assertion may look at.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The case.
+    pub plan: &'a Plan,
+    /// The client.
+    pub manifest: &'a Manifest,
+    /// What happened.
+    pub facts: &'a Facts,
+    /// What the client promises to do here.
+    pub prediction: Prediction,
+    /// The calls, in the order of the case.
+    pub calls: Vec<CallView<'a>>,
+}
+
+/// One call with all that belongs to it.
+#[derive(Debug)]
+pub struct CallView<'a> {
+    /// Its number.
+    pub id: u32,
+    /// What it was to send; none when the case does not say where to.
+    pub sent: Option<Sent>,
+    /// Its final report.
+    pub report: Option<(Mark, &'a Report)>,
+    /// What was shown, or what it means that nothing was.
+    pub meaning: Meaning,
+    /// Whether the harness stopped the client before this call could report, so
+    /// that its end says nothing about the client.
+    pub stopped: bool,
+    /// Its requests by the time at which they began, those that no route
+    /// expects included.
+    pub exchanges: Vec<&'a Exchange>,
+    /// What the application did for it.
+    pub effects: Vec<&'a EffectFact>,
+}
+
+impl<'a> Case<'a> {
+    /// Puts together what belongs together.
+    pub fn new(plan: &'a Plan, manifest: &'a Manifest, facts: &'a Facts) -> Self {
+        let calls = plan.calls.iter().map(|call| {
+            let report = facts.client.reports.get(&call.id);
+            let report = report.map(|(mark, report)| (*mark, report));
+            let (meaning, stopped) = match report {
+                Some((_, report)) => (errors::meaning(report, manifest), false),
+                None => unreported(facts),
+            };
+            CallView {
+                id: call.id,
+                sent: target::of_call(plan, manifest, call),
+                report,
+                meaning,
+                stopped,
+                exchanges: of_call(&facts.exchanges, call.id),
+                effects: facts
+                    .effects
+                    .iter()
+                    .filter(|effect| effect.call == Some(call.id))
+                    .collect(),
+            }
+        });
+        Self {
+            plan,
+            manifest,
+            facts,
+            prediction: policy::predict(plan, manifest),
+            calls: calls.collect(),
+        }
+    }
+
+    /// The calls that an expectation is about.
+    pub fn calls_of(&self, of: &Of) -> impl Iterator<Item = &CallView<'a>> {
+        let wanted = of.call;
+        self.calls
+            .iter()
+            .filter(move |call| wanted.is_none_or(|wanted| wanted == call.id))
+    }
+
+    /// Whether the harness ended the cell while calls were still open, so that
+    /// more requests might have come.
+    pub fn cut_short(&self) -> bool {
+        let stopped = matches!(
+            self.facts.client.end(),
+            Some(EndedBy::Deadline | EndedBy::Cap | EndedBy::Enough) | None
+        );
+        stopped && self.calls.iter().any(|call| call.report.is_none())
+    }
+}
+
+impl CallView<'_> {
+    /// Its method.
+    pub fn method(&self) -> &str {
+        self.sent.as_ref().map_or("GET", |sent| &sent.method)
+    }
+
+    /// Its complete requests, over all servers.
+    pub fn delivered(&self) -> usize {
+        let delivered = self.exchanges.iter();
+        delivered.filter(|one| one.delivery().is_some()).count()
+    }
+
+    /// What its report shows.
+    pub fn shown(&self) -> Option<&Shown> {
+        self.report.map(|(_, report)| &report.shown)
+    }
+
+    /// The entry of its report, as proof.
+    pub fn report_n(&self) -> Vec<u64> {
+        self.report.iter().map(|(mark, _)| mark.n).collect()
+    }
+
+    /// Whether a server gave it a whole 2xx.
+    pub fn was_answered_whole(&self) -> bool {
+        let success = |status| (200..300).contains(&status);
+        self.exchanges.iter().any(|one| one.whole_answer(success))
+    }
+}
+
+impl Exchange {
+    /// Whether an expectation with this scope is about it.
+    pub fn is_of(&self, of: &Of) -> bool {
+        of.call.is_none_or(|call| self.call == Some(call))
+            && of.attempt.is_none_or(|attempt| self.attempt == attempt)
+            && of
+                .server
+                .as_ref()
+                .is_none_or(|server| self.place.server == *server)
+    }
+}
+
+fn of_call(exchanges: &[Exchange], id: u32) -> Vec<&Exchange> {
+    let own = exchanges.iter().filter(|one| one.call == Some(id));
+    own.collect()
+}
+
+/// What it means that a call has no report, and whether the harness is to
+/// blame for that.
+fn unreported(facts: &Facts) -> (Meaning, bool) {
+    match facts.client.end() {
+        Some(EndedBy::Deadline) => {
+            let shown = "no report before the deadline";
+            (errors::silent(shown, Outcome::Hung), false)
+        }
+        Some(EndedBy::Exit | EndedBy::Finish) => {
+            let exit = facts.client.exited.as_ref();
+            let how = exit.map_or_else(|| "ended".to_owned(), |exit| exit.words());
+            let shown = format!("no report, the program ended: {how}");
+            (errors::silent(&shown, Outcome::Crashed), false)
+        }
+        Some(EndedBy::Enough) => {
+            let shown = "stopped after enough deliveries";
+            (errors::silent(shown, Outcome::Cancelled), true)
+        }
+        Some(EndedBy::Cap) => {
+            let shown = "stopped at the cap";
+            (errors::silent(shown, Outcome::Cancelled), true)
+        }
+        None => {
+            let shown = "no report, the record breaks off";
+            (errors::silent(shown, Outcome::Unknown), true)
+        }
+    }
+}

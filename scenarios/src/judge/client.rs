@@ -1,0 +1,118 @@
+//! The client's side of the facts: its reports, its end, and its mistakes in
+//! the protocol.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
+
+use super::facts::Mark;
+use crate::evidence::{ClientEvent, Entry, Report};
+use crate::verdict::EndedBy;
+
+/// What is known of the client.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientFacts {
+    /// When the work was handed over.
+    pub work: Option<Mark>,
+    /// The final report of each call, by the call's number.
+    pub reports: BTreeMap<u32, (Mark, Report)>,
+    /// Calls of which more than one report came, with the entry.
+    pub reported_again: Vec<(u32, u64)>,
+    /// Why the client can not do this work.
+    pub unsupported: Option<String>,
+    /// Lines on stdout that are not of the protocol: entry, line, reason.
+    pub garbage: Vec<(u64, String, String)>,
+    /// What broke in the harness.
+    pub harness_errors: Vec<String>,
+    /// How its process ended.
+    pub exited: Option<Exit>,
+    /// Microseconds for which it was ready but not running.
+    pub run_delay_us: u64,
+    /// What ended the cell; none: the record breaks off.
+    pub ended_by: Option<(EndedBy, Mark)>,
+    /// The time of the last entry.
+    pub last_us: u64,
+}
+
+/// How the process under test ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// When.
+    pub mark: Mark,
+    /// Exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// Signal.
+    pub signal: Option<i32>,
+    /// Whether the harness killed it.
+    pub killed: bool,
+}
+
+impl Exit {
+    /// In words.
+    pub fn words(&self) -> String {
+        match (self.code, self.signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => "an unknown end".to_owned(),
+        }
+    }
+}
+
+impl ClientFacts {
+    pub(super) fn take(&mut self, mark: Mark, event: &ClientEvent) {
+        match event {
+            ClientEvent::Work => {
+                self.work.get_or_insert(mark);
+            }
+            ClientEvent::Report(report) => match self.reports.entry(report.call) {
+                Slot::Vacant(slot) => {
+                    slot.insert((mark, report.clone()));
+                }
+                Slot::Occupied(_) => self.reported_again.push((report.call, mark.n)),
+            },
+            ClientEvent::Unsupported { reason } => {
+                self.unsupported.get_or_insert_with(|| reason.clone());
+            }
+            ClientEvent::Garbage { line, reason } => {
+                self.garbage.push((mark.n, line.clone(), reason.clone()));
+            }
+            ClientEvent::HarnessError { reason } => self.harness_errors.push(reason.clone()),
+            ClientEvent::Exited {
+                code,
+                signal,
+                killed,
+            } => {
+                self.exited.get_or_insert(Exit {
+                    mark,
+                    code: *code,
+                    signal: *signal,
+                    killed: *killed,
+                });
+            }
+            ClientEvent::RunDelay { micros } => {
+                self.run_delay_us = self.run_delay_us.max(*micros);
+            }
+            ClientEvent::End { ended_by } => {
+                self.ended_by.get_or_insert((*ended_by, mark));
+            }
+            ClientEvent::Spawned { .. }
+            | ClientEvent::Progress { .. }
+            | ClientEvent::FinishSent
+            | ClientEvent::Swept { .. } => {}
+        }
+    }
+
+    pub(super) fn seen_until(&mut self, entries: &[&Entry]) {
+        self.last_us = entries.iter().map(|entry| entry.at_us).max().unwrap_or(0);
+    }
+
+    /// The last report of all.
+    pub fn last_report(&self) -> Option<Mark> {
+        let reports = self.reports.values().map(|(mark, _)| *mark);
+        reports.max_by_key(|mark| mark.at_us)
+    }
+
+    /// What ended the cell, if the record says so.
+    pub fn end(&self) -> Option<EndedBy> {
+        self.ended_by.map(|(ended_by, _)| ended_by)
+    }
+}

@@ -1,0 +1,210 @@
+//! One request and what became of it.
+
+use scripted_servers::event::{Ending, StepId, What};
+use scripted_servers::wire::Answer;
+
+use super::facts::Mark;
+
+/// Where an exchange took place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Server.
+    pub server: String,
+    /// Connection at that server.
+    pub connection: u32,
+    /// Exchange on that connection.
+    pub exchange: u32,
+}
+
+/// One request and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// Where.
+    pub place: Place,
+    /// The call it belongs to; none only when there is no call at all.
+    pub call: Option<u32>,
+    /// Which attempt of its call at its server, from 1; 0 for a request that no
+    /// route expects.
+    pub attempt: u32,
+    /// Its first byte.
+    pub started: Option<Mark>,
+    /// Its complete head.
+    pub head: Option<Head>,
+    /// The step it took.
+    pub step: Option<StepId>,
+    /// Its last byte.
+    pub delivered: Option<Delivered>,
+    /// Why its head can not be understood.
+    pub malformed: Option<(Mark, String)>,
+    /// First byte of the answer, and what it is.
+    pub answer: Option<(Mark, Answer)>,
+    /// Last byte of the answer, or of what a cut leaves of it.
+    pub answered: Option<Mark>,
+    /// The first end of its connection, by either side.
+    pub ended: Option<(Mark, Ending)>,
+}
+
+/// A complete head.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// When its last byte arrived.
+    pub mark: Mark,
+    /// Method as sent.
+    pub method: String,
+    /// Request target as sent.
+    pub target: String,
+    /// Header fields as sent.
+    pub headers: Vec<(String, String)>,
+    /// The queue that takes it; none: no route expects it.
+    pub queue: Option<usize>,
+}
+
+/// A complete request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivered {
+    /// When its last byte arrived.
+    pub mark: Mark,
+    /// True when only draining completed it.
+    pub drained: bool,
+}
+
+impl Exchange {
+    pub(super) fn new(place: Place) -> Self {
+        Self {
+            place,
+            call: None,
+            attempt: 0,
+            started: None,
+            head: None,
+            step: None,
+            delivered: None,
+            malformed: None,
+            answer: None,
+            answered: None,
+            ended: None,
+        }
+    }
+
+    /// When it began, and the entry that says so: the earliest that is known.
+    pub fn began(&self) -> Mark {
+        let head = self.head.as_ref().map(|head| head.mark);
+        let delivered = self.delivered.as_ref().map(|delivered| delivered.mark);
+        let known = [self.started, head, delivered, self.answered];
+        let malformed = self.malformed.as_ref().map(|(mark, _)| *mark);
+        let known = known.into_iter().flatten().chain(malformed);
+        // Of several at the same time the first in this list is the proof.
+        let first = known.min_by_key(|mark| mark.at_us);
+        first.unwrap_or(Mark { at_us: 0, n: 0 })
+    }
+
+    /// Whether it is a request that no route expects.
+    pub fn is_other(&self) -> bool {
+        self.malformed.is_some() || self.head.as_ref().is_some_and(|head| head.queue.is_none())
+    }
+
+    /// The last byte, when the request is complete, expected by a route, and
+    /// not only drained: this is what `delivered` counts.
+    pub fn delivery(&self) -> Option<Mark> {
+        let delivered = self.delivered.as_ref()?;
+        (!delivered.drained && !self.is_other()).then_some(delivered.mark)
+    }
+
+    /// The value of a header field; none when it was not sent.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let fields = &self.head.as_ref()?.headers;
+        let found = fields
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Status of the answer that was begun.
+    pub fn status(&self) -> Option<u16> {
+        self.answer.as_ref().and_then(|(_, answer)| answer.status)
+    }
+
+    /// Whether a whole answer with this kind of status was sent to its end.
+    pub fn whole_answer(&self, status: impl Fn(u16) -> bool) -> bool {
+        let whole = |(_, answer): &(Mark, Answer)| {
+            answer.whole && answer.status.is_some_and(&status) && self.answered.is_some()
+        };
+        self.answer.as_ref().is_some_and(whole)
+    }
+
+    /// When the attempt was over, as the client can have seen it: the last byte
+    /// of a whole answer, else the end of the connection by either side.
+    pub fn over(&self) -> Option<Mark> {
+        let whole = self.answer.as_ref().is_some_and(|(_, answer)| answer.whole);
+        let ended = self.ended.map(|(mark, _)| mark);
+        match (whole, self.answered) {
+            (true, Some(answered)) => Some(answered),
+            _ => ended.or(self.answered),
+        }
+    }
+
+    /// Numbers of the entries that tell its story, for a finding.
+    pub fn proof(&self) -> Vec<u64> {
+        let head = self.head.as_ref().map(|head| head.mark);
+        let delivered = self.delivered.as_ref().map(|delivered| delivered.mark);
+        let marks = [self.started, head, delivered];
+        marks.into_iter().flatten().map(|mark| mark.n).collect()
+    }
+
+    /// Takes in one event of it.
+    pub(super) fn take(&mut self, mark: Mark, what: &What) {
+        let arrived = |at_us: &u64| Mark {
+            at_us: *at_us,
+            n: mark.n,
+        };
+        match what {
+            What::Started { arrived_us, .. } => {
+                self.started.get_or_insert(arrived(arrived_us));
+            }
+            What::Head {
+                arrived_us,
+                method,
+                target,
+                headers,
+                queue,
+            } => {
+                self.head.get_or_insert_with(|| Head {
+                    mark: arrived(arrived_us),
+                    method: method.clone(),
+                    target: target.clone(),
+                    headers: headers.clone(),
+                    queue: *queue,
+                });
+            }
+            What::Taken { step } => {
+                self.step.get_or_insert(*step);
+            }
+            What::Delivered {
+                arrived_us,
+                drained,
+                ..
+            } => {
+                self.delivered.get_or_insert(Delivered {
+                    mark: arrived(arrived_us),
+                    drained: *drained,
+                });
+            }
+            What::Malformed { reason } => {
+                self.malformed.get_or_insert((mark, reason.clone()));
+            }
+            What::Answering { answer } => {
+                self.answer.get_or_insert((mark, answer.clone()));
+            }
+            // The time before the last bytes went out: a client can not have
+            // acted on the whole answer earlier, so no wait is seen too short.
+            What::Answered { handed_us, .. } => {
+                let at_us = if *handed_us == 0 {
+                    mark.at_us
+                } else {
+                    *handed_us
+                };
+                self.answered.get_or_insert(Mark { at_us, ..mark });
+            }
+            _ => {}
+        }
+    }
+}

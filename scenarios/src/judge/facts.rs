@@ -1,0 +1,202 @@
+//! Facts: what the evidence of one cell says, sorted out by who did what.
+//!
+//! Nothing here judges. Whatever has an order is sorted by the time at which it
+//! arrived or happened; the numbers of the entries are kept as proof only. So
+//! the order in which independent events were written down changes nothing.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use scripted_servers::event::{Ending, Lane, ServerEvent, What};
+use scripted_servers::script::Listen;
+
+use super::attribution;
+use super::client::ClientFacts;
+pub use super::exchange::{Delivered, Exchange, Head, Place};
+use crate::evidence::{Entry, Event};
+use crate::manifest::Manifest;
+use crate::plan::Plan;
+
+/// When something happened, and the number of the entry that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark {
+    /// Microseconds since the cell began. For bytes: when they arrived.
+    pub at_us: u64,
+    /// Number of the entry.
+    pub n: u64,
+}
+
+/// All facts of one cell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Servers by name; all of the Plan's are there.
+    pub servers: BTreeMap<String, ServerFacts>,
+    /// Exchanges by the time at which they began.
+    pub exchanges: Vec<Exchange>,
+    /// What the application did, by time.
+    pub effects: Vec<EffectFact>,
+    /// Which faults happened, with the entries that say so.
+    pub fired: BTreeMap<(String, Lane), Vec<u64>>,
+    /// The client's side.
+    pub client: ClientFacts,
+}
+
+/// What is known of one server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServerFacts {
+    /// Where it listened, and how.
+    pub armed: Option<(SocketAddr, Listen)>,
+    /// The harness's own attempts to connect: whether after the client's end,
+    /// whether refused, and the entry.
+    pub probes: Vec<(bool, bool, u64)>,
+    /// Accepted connections with their numbers.
+    pub accepted: Vec<(u32, Mark)>,
+}
+
+/// The application did something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffectFact {
+    /// When.
+    pub mark: Mark,
+    /// What.
+    pub name: String,
+    /// For whom.
+    pub key: Option<String>,
+    /// In which exchange.
+    pub place: Place,
+    /// For which call.
+    pub call: Option<u32>,
+}
+
+impl Facts {
+    /// Sorts out the evidence of one cell.
+    pub fn of(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> Self {
+        let mut entries: Vec<&Entry> = entries.iter().collect();
+        entries.sort_by_key(|entry| entry.at_us);
+        let mut facts = Self::default();
+        for server in &plan.servers {
+            facts.servers.entry(server.name.clone()).or_default();
+        }
+        let mut exchanges = BTreeMap::new();
+        let mut ends = Vec::new();
+        for entry in &entries {
+            let mark = Mark {
+                at_us: entry.at_us,
+                n: entry.n,
+            };
+            match &entry.event {
+                Event::Client(event) => facts.client.take(mark, event),
+                Event::Server(event) => {
+                    facts.take(mark, event, &mut exchanges, &mut ends);
+                }
+            }
+        }
+        facts.client.seen_until(&entries);
+        facts.exchanges = exchanges.into_values().collect();
+        facts.place_ends(ends);
+        facts
+            .exchanges
+            .sort_by_key(|one| (one.began().at_us, one.place.clone()));
+        facts
+            .effects
+            .sort_by_key(|one| (one.mark.at_us, one.place.clone(), one.name.clone()));
+        attribution::attribute(plan, manifest, &mut facts);
+        facts
+    }
+
+    fn take(
+        &mut self,
+        mark: Mark,
+        event: &ServerEvent,
+        exchanges: &mut BTreeMap<Place, Exchange>,
+        ends: &mut Vec<ConnectionEnd>,
+    ) {
+        let server = self.servers.entry(event.server.to_string()).or_default();
+        let connection = event.connection.unwrap_or(0);
+        match &event.what {
+            What::Armed { address, listen } => server.armed = Some((*address, *listen)),
+            What::Probed { refused, after } => server.probes.push((*after, *refused, mark.n)),
+            What::Accepted { .. } => server.accepted.push((connection, mark)),
+            What::Fired { lane, .. } => {
+                let key = (event.server.to_string(), *lane);
+                self.fired.entry(key).or_default().push(mark.n);
+            }
+            What::PeerEnded { how, arrived_us } => {
+                let at_us = arrived_us.unwrap_or(mark.at_us);
+                ends.push(ConnectionEnd::new(event, Mark { at_us, ..mark }, *how));
+            }
+            What::Ended { how } => ends.push(ConnectionEnd::new(event, mark, *how)),
+            What::Closed { .. } => {}
+            what => {
+                let place = Place {
+                    server: event.server.to_string(),
+                    connection,
+                    exchange: event.exchange.unwrap_or(0),
+                };
+                if let What::Effect { name, key } = what {
+                    self.effects.push(EffectFact {
+                        mark,
+                        name: name.clone(),
+                        key: key.clone(),
+                        place: place.clone(),
+                        call: None,
+                    });
+                }
+                let new = || Exchange::new(place.clone());
+                exchanges
+                    .entry(place.clone())
+                    .or_insert_with(new)
+                    .take(mark, what);
+            }
+        }
+    }
+
+    /// Gives each end of a connection to the exchange it hit: the one it names,
+    /// else the last one on that connection.
+    fn place_ends(&mut self, mut ends: Vec<ConnectionEnd>) {
+        ends.sort_by_key(|end| (end.mark.at_us, end.by_client));
+        for end in ends {
+            let here = |one: &&mut Exchange| {
+                one.place.server == end.server && one.place.connection == end.connection
+            };
+            let hit = match end.exchange {
+                Some(number) => self
+                    .exchanges
+                    .iter_mut()
+                    .filter(here)
+                    .find(|one| one.place.exchange == number),
+                None => self
+                    .exchanges
+                    .iter_mut()
+                    .filter(here)
+                    .max_by_key(|one| one.place.exchange),
+            };
+            if let Some(exchange) = hit {
+                exchange.ended.get_or_insert((end.mark, end.how));
+            }
+        }
+    }
+}
+
+/// An end of a connection that has not found its exchange yet.
+struct ConnectionEnd {
+    server: String,
+    connection: u32,
+    exchange: Option<u32>,
+    mark: Mark,
+    how: Ending,
+    by_client: bool,
+}
+
+impl ConnectionEnd {
+    fn new(event: &ServerEvent, mark: Mark, how: Ending) -> Self {
+        Self {
+            by_client: matches!(event.what, What::PeerEnded { .. }),
+            server: event.server.to_string(),
+            connection: event.connection.unwrap_or(0),
+            exchange: event.exchange,
+            mark,
+            how,
+        }
+    }
+}

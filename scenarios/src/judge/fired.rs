@@ -1,0 +1,156 @@
+//! Which faults had to happen and did not.
+
+use scripted_servers::event::{Lane, StepId};
+use scripted_servers::script::Listen;
+use scripted_servers::wire::End;
+
+use super::case::Case;
+use super::effects;
+use crate::expected::Words;
+use crate::faults::Fault;
+use crate::faults::raw::RawPart;
+use crate::plan::{Content, QueuePlan, Request, ServerPlan, StepPlan};
+use crate::template::Template;
+
+/// For each required fault that did not happen, why that is known.
+pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
+    let servers = case.plan.servers.iter();
+    servers.flat_map(|server| of_server(case, server)).collect()
+}
+
+fn of_server(case: &Case<'_>, server: &ServerPlan) -> Vec<String> {
+    let mut missing = Vec::new();
+    let (name, line) = (&server.name, server.line);
+    if server.required.listen
+        && let Some(why) = not_refused(case, name)
+    {
+        missing.push(format!("line {line}: `listen: refuse` of {name}: {why}"));
+    }
+    if let Some(place) = server.required.connection
+        && !fired(case, name, Lane::Connections(place))
+    {
+        let accepted = accepted(case, name);
+        missing.push(format!(
+            "line {line}: connection {} of {name} was not faulted; {accepted} were accepted",
+            place + 1
+        ));
+    }
+    // Nothing behind a port that never opens can happen.
+    if server.listen == Listen::Refuse {
+        return missing;
+    }
+    for (queue, steps) in server.queues.iter().enumerate() {
+        for (step, plan) in steps.steps.iter().enumerate() {
+            let id = StepId { queue, step };
+            if plan.required && !fired(case, name, Lane::Step(id)) {
+                missing.push(step_in_words(case, server, steps, plan, id));
+            }
+        }
+    }
+    missing
+}
+
+fn fired(case: &Case<'_>, server: &str, lane: Lane) -> bool {
+    case.facts.fired.contains_key(&(server.to_owned(), lane))
+}
+
+fn accepted(case: &Case<'_>, server: &str) -> usize {
+    let facts = case.facts.servers.get(server);
+    facts.map_or(0, |facts| facts.accepted.len())
+}
+
+fn step_in_words(
+    case: &Case<'_>,
+    server: &ServerPlan,
+    queue: &QueuePlan,
+    step: &StepPlan,
+    id: StepId,
+) -> String {
+    let name = &server.name;
+    let taken = case
+        .facts
+        .exchanges
+        .iter()
+        .any(|one| one.place.server == *name && one.step == Some(id));
+    let why = if accepted(case, name) == 0 {
+        format!("the client never connected to {name}")
+    } else if taken {
+        "a request took it, but it was not carried out".to_owned()
+    } else {
+        "no request took it".to_owned()
+    };
+    let fault = in_words(&step.fault);
+    let pattern = &queue.pattern;
+    format!("line {}: `{fault}` of {name}, {pattern}: {why}", step.line)
+}
+
+/// A port has refused when the harness's own probes before and after the client
+/// were refused, and the client had its URL: in its work, or in an answer that
+/// was sent to the end.
+fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
+    let probes = case.facts.servers.get(server);
+    let probes = probes.map_or(&[][..], |facts| &facts.probes);
+    let refused = |wanted: bool| {
+        let mut there = probes
+            .iter()
+            .filter(|(after, _, _)| *after == wanted)
+            .peekable();
+        there.peek().is_some() && there.all(|(_, refused, _)| *refused)
+    };
+    if !refused(false) || !refused(true) {
+        return Some("the harness's own probes before and after the client were not both refused");
+    }
+    let in_work = case.facts.client.work.is_some()
+        && case.plan.calls.iter().any(|call| match &call.request {
+            Request::Literal { url, .. } => url.servers().any(|name| name == server),
+            Request::Operation { at, .. } => at == server,
+        });
+    let in_answer = case.facts.exchanges.iter().any(|one| {
+        let step = effects::step(case.plan, one);
+        one.answered.is_some() && step.is_some_and(|step| mentions(&step.fault, server))
+    });
+    let reached = in_work || in_answer;
+    (!reached).then_some("its URL never reached the client")
+}
+
+/// Whether an answer holds the address of a server.
+fn mentions(fault: &Fault, server: &str) -> bool {
+    let names = |template: &Template| template.servers().any(|name| name == server);
+    match fault {
+        Fault::Cut(_) => false,
+        Fault::Raw(raw) => raw.parts.iter().any(|part| match part {
+            RawPart::Text(text) => names(text),
+            RawPart::Hex(_) | RawPart::Pause(_) => false,
+        }),
+        Fault::Respond(respond) => {
+            let in_body = match &respond.body {
+                Some(Content::Text(text) | Content::Json(text)) => names(text),
+                _ => false,
+            };
+            in_body || respond.headers.iter().any(|(_, value)| names(value))
+        }
+    }
+}
+
+/// A fault in a few words.
+fn in_words(fault: &Fault) -> String {
+    let end = |end: End| match end {
+        End::Reset => "reset",
+        End::Close => "close",
+        End::Hang => "hang",
+    };
+    match fault {
+        Fault::Cut(cut) => format!("cut with {}", end(cut.with)),
+        Fault::Raw(_) => "raw".to_owned(),
+        Fault::Respond(respond) => {
+            let mut words = format!("respond {}", respond.status);
+            if let Some((_, time)) = respond.stall {
+                words.push_str(&format!(", stall {}", time.words()));
+            }
+            if let Some((_, with)) = respond.cut {
+                words.push_str(&format!(", cut with {}", end(with)));
+            }
+            words
+        }
+    }
+}

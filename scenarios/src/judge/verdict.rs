@@ -1,0 +1,293 @@
+//! From facts and findings to the verdict on a cell.
+
+use std::collections::BTreeMap;
+
+use super::case::Case;
+use super::checked::{Checked, Stated};
+use super::facts::Facts;
+use super::{broken, fired, rules};
+use crate::assertions::Assertion;
+use crate::errors::Meaning;
+use crate::evidence::Entry;
+use crate::expected::Expected;
+use crate::manifest::Manifest;
+use crate::plan::{Expectation, Plan};
+use crate::verdict::{
+    Axis, CallVerdict, CellVerdict, Finding, FindingName, Level, Outcome, Verdict,
+};
+
+/// Judges one cell.
+pub fn judge(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> CellVerdict {
+    let facts = Facts::of(plan, manifest, entries);
+    let case = Case::new(plan, manifest, &facts);
+    let mut cell = counted(&case);
+    if let Some((verdict, reason)) = broken::why(&case, entries.is_empty()) {
+        return decided(cell, verdict, reason);
+    }
+    let weighed = Weighed::of(&case);
+    cell.conformance = weighed.verdict(Axis::Conformance);
+    cell.safety = weighed.verdict(Axis::Safety);
+    cell.verdict = cell.conformance.max(cell.safety);
+    cell.reason = weighed.reason();
+    let proved = weighed.unfired.is_empty();
+    cell.findings = weighed
+        .findings
+        .into_iter()
+        .filter(|(_, in_any_case)| proved || *in_any_case)
+        .map(|(finding, _)| finding)
+        .collect();
+    cell.notes = weighed.notes;
+    cell
+}
+
+/// The verdict on a cell that did not run.
+pub fn not_run(plan: &Plan, verdict: Verdict, reason: impl Into<String>) -> CellVerdict {
+    let facts = Facts::of(plan, &Manifest::none(), &[]);
+    let manifest = Manifest::none();
+    let mut cell = counted(&Case::new(plan, &manifest, &facts));
+    cell.calls.clear();
+    cell.outcome = Outcome::Unknown;
+    decided(cell, verdict, reason.into())
+}
+
+fn decided(cell: CellVerdict, verdict: Verdict, reason: String) -> CellVerdict {
+    CellVerdict {
+        conformance: verdict,
+        safety: verdict,
+        verdict,
+        reason: Some(reason),
+        ..cell
+    }
+}
+
+/// All that was found, before it is known what it comes to.
+struct Weighed {
+    /// Findings, and whether each is wrong whether or not a fault happened.
+    findings: Vec<(Finding, bool)>,
+    /// Required faults that did not happen.
+    unfired: Vec<String>,
+    /// Why a must can not be decided, by axis.
+    doubts: Vec<(Axis, String)>,
+    notes: Vec<String>,
+}
+
+impl Weighed {
+    fn of(case: &Case<'_>) -> Self {
+        let mut weighed = Self {
+            findings: Vec::new(),
+            unfired: fired::missing(case),
+            doubts: Vec::new(),
+            notes: Vec::new(),
+        };
+        let mut musts = 0;
+        let mut judged = 0;
+        for expectation in &case.plan.expect {
+            let checked = expectation.assertion.judge(&expectation.of, case);
+            if expectation.level == Level::Must {
+                musts += 1;
+                judged += usize::from(checked.judged > 0 || !checked.doubts.is_empty());
+            }
+            weighed.take(expectation, checked);
+        }
+        if musts > 0 && judged == 0 {
+            let why = "no must found anything to judge".to_owned();
+            weighed.doubts.push((Axis::Conformance, why.clone()));
+            weighed.doubts.push((Axis::Safety, why));
+        }
+        weighed.take_rules(case);
+        weighed
+    }
+
+    fn take(&mut self, expectation: &Expectation, checked: Checked) {
+        self.notes.extend(checked.notes);
+        let place = Stated {
+            axis: expectation.axis,
+            level: expectation.level,
+            text: expectation.text.clone(),
+            line: Some(expectation.line),
+        };
+        let line = expectation.line;
+        for why in checked.doubts {
+            let why = format!("line {line}: {why}");
+            if expectation.level == Level::Must {
+                self.doubts.push((expectation.axis, why));
+            } else {
+                self.notes.push(format!("- {why}"));
+            }
+        }
+        for raised in checked.raised {
+            if expectation.level == Level::Info {
+                self.notes
+                    .push(format!("{}: {}", expectation.text, raised.observed));
+                continue;
+            }
+            let in_any_case = raised.in_any_case;
+            self.findings.push((raised.finding(&place), in_any_case));
+        }
+    }
+
+    /// Rules come after expectations: what an expectation says of the end of a
+    /// call, or already found, is not said again.
+    fn take_rules(&mut self, case: &Case<'_>) {
+        for (rule, raised) in rules::raised(case) {
+            let ends = match raised.name {
+                FindingName::Hung => Some(Outcome::Hung),
+                FindingName::Crashed => Some(Outcome::Crashed),
+                _ => None,
+            };
+            let expected = ends.is_some_and(|end| expects(&case.plan.expect, end));
+            let found = ends.is_some()
+                && self.findings.iter().any(|(finding, _)| {
+                    finding.name == raised.name && finding.level == Level::Must
+                });
+            if !expected && !found {
+                let in_any_case = raised.in_any_case;
+                let finding = raised.finding(&Stated::rule(rule));
+                self.findings.push((finding, in_any_case));
+            }
+        }
+    }
+
+    /// Too much is a failure whatever else happened. Else a required fault that
+    /// did not happen proves nothing, before any other must is looked at.
+    fn verdict(&self, axis: Axis) -> Verdict {
+        let musts = || {
+            self.findings
+                .iter()
+                .filter(|(finding, _)| finding.axis == axis && finding.level == Level::Must)
+        };
+        if musts().any(|(_, in_any_case)| *in_any_case) {
+            return Verdict::Fail;
+        }
+        if !self.unfired.is_empty() {
+            return Verdict::Inconclusive;
+        }
+        if musts().next().is_some() {
+            return Verdict::Fail;
+        }
+        if self.doubts.iter().any(|(doubted, _)| *doubted == axis) {
+            return Verdict::Inconclusive;
+        }
+        Verdict::Pass
+    }
+
+    fn reason(&self) -> Option<String> {
+        let mut reasons: Vec<&str> = Vec::new();
+        if self.unfired.is_empty() {
+            for (_, why) in &self.doubts {
+                if !reasons.contains(&why.as_str()) {
+                    reasons.push(why);
+                }
+            }
+        } else {
+            reasons.extend(self.unfired.iter().map(String::as_str));
+        }
+        if reasons.is_empty() {
+            return None;
+        }
+        let what = if self.unfired.is_empty() {
+            ""
+        } else {
+            "a required fault did not happen: "
+        };
+        Some(format!("{what}{}", reasons.join("; ")))
+    }
+}
+
+/// Whether an expectation allows a call to end like this.
+fn expects(expectations: &[Expectation], end: Outcome) -> bool {
+    expectations.iter().any(|one| match &one.assertion {
+        Assertion::Outcome(Expected::Fits(matcher)) => {
+            one.level != Level::Info && matcher.fits(&end)
+        }
+        _ => false,
+    })
+}
+
+/// What the ledger says, without any judgement.
+fn counted(case: &Case<'_>) -> CellVerdict {
+    let facts = case.facts;
+    let by_server = |counts: &dyn Fn(&super::facts::Exchange) -> bool| {
+        let mut all: BTreeMap<String, u64> = zero(facts.servers.keys());
+        for exchange in facts.exchanges.iter().filter(|one| counts(one)) {
+            *all.entry(exchange.place.server.clone()).or_default() += 1;
+        }
+        all
+    };
+    let servers = facts.servers.iter();
+    let connections = servers.map(|(name, server)| (name.clone(), server.accepted.len() as u64));
+    let queues = case.plan.servers.iter().flat_map(|server| &server.queues);
+    let steps = queues.flat_map(|queue| &queue.steps);
+    let declared = steps.filter_map(|step| step.applies.as_ref().map(|effect| &effect.name));
+    let mut applied = zero(declared);
+    for effect in &facts.effects {
+        *applied.entry(effect.name.clone()).or_default() += 1;
+    }
+    let calls: Vec<CallVerdict> = case.calls.iter().map(call).collect();
+    CellVerdict {
+        conformance: Verdict::Pass,
+        safety: Verdict::Pass,
+        verdict: Verdict::Pass,
+        reason: None,
+        delivered: by_server(&|one| one.delivery().is_some()),
+        connections: connections.collect(),
+        other: by_server(&|one| one.is_other()),
+        drained: by_server(&|one| {
+            !one.is_other()
+                && one
+                    .delivered
+                    .as_ref()
+                    .is_some_and(|delivered| delivered.drained)
+        }),
+        applied,
+        outcome: together(&calls),
+        calls,
+        ended_by: facts.client.end(),
+        elapsed_ms: elapsed_ms(case),
+        findings: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn zero<'n>(names: impl Iterator<Item = &'n String>) -> BTreeMap<String, u64> {
+    names.map(|name| (name.clone(), 0)).collect()
+}
+
+fn call(view: &super::case::CallView<'_>) -> CallVerdict {
+    let Meaning {
+        shown,
+        code,
+        claim,
+        unmapped,
+        outcome,
+        ..
+    } = view.meaning.clone();
+    CallVerdict {
+        id: view.id,
+        shown,
+        code,
+        claim,
+        unmapped,
+        outcome,
+        delivered: view.delivered() as u64,
+        applied: view.effects.len() as u64,
+    }
+}
+
+fn together(calls: &[CallVerdict]) -> Outcome {
+    let first = calls.first().map_or(Outcome::Unknown, |call| call.outcome);
+    if calls.iter().all(|call| call.outcome == first) {
+        first
+    } else {
+        Outcome::Mixed
+    }
+}
+
+fn elapsed_ms(case: &Case<'_>) -> u64 {
+    let client = &case.facts.client;
+    let all = case.calls.iter().all(|call| call.report.is_some());
+    let last = client.last_report().filter(|_| all);
+    let until = last.map_or(client.last_us, |mark| mark.at_us);
+    let from = client.work.map_or(until, |mark| mark.at_us);
+    until.saturating_sub(from) / 1000
+}

@@ -1,0 +1,258 @@
+//! A manifest's file -> [`Manifest`], or all that is wrong with it.
+
+mod command;
+mod policy;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Ability, ErrorRule, Manifest, Operation, OperationName, Phase, Start};
+use crate::document::decode::{Fields, Keys};
+use crate::document::{self, Diagnostic, Diagnostics, Node, Source, ids};
+
+static KEYS: Keys = Keys::new(
+    "a manifest",
+    &[
+        ("name", "the client's name, its column in the matrix"),
+        ("title", "one line of what it is"),
+        ("start", "how it is started, `command` or `adapter`"),
+        ("programs", "the programs it needs in PATH"),
+        ("version", "a command that prints its version on one line"),
+        ("abilities", "what it can do"),
+        ("operations", "the operations it can do"),
+        ("policy", "what its documentation promises"),
+        ("errors", "what its errors mean"),
+        ("defects", "defects that can be switched on"),
+    ],
+);
+
+static START: Keys = Keys::new(
+    "`start`",
+    &[
+        ("command", "a program that knows nothing of wirefault"),
+        ("adapter", "a program that speaks the client protocol"),
+    ],
+);
+
+static ERROR: Keys = Keys::new(
+    "an entry of `errors`",
+    &[
+        ("type", "the error's type or class, exactly"),
+        ("code", "its code, exactly"),
+        ("errno", "its number, exactly"),
+        ("message", "a part of its message"),
+        ("phase", "`before` or `after` sending"),
+    ],
+);
+
+const ABILITIES: &[(&str, Ability)] = &[
+    ("literal", Ability::Literal),
+    ("calls", Ability::Calls),
+    ("streams-body", Ability::StreamsBody),
+    ("follows-redirects", Ability::FollowsRedirects),
+    ("retries", Ability::Retries),
+    ("reuses-connections", Ability::ReusesConnections),
+    ("attempts", Ability::Attempts),
+    ("connect", Ability::Connect),
+    ("idle", Ability::Idle),
+    ("total", Ability::Total),
+    ("redirects", Ability::Redirects),
+];
+
+const OPERATIONS: &[(&str, OperationName)] = &[
+    ("create", OperationName::Create),
+    ("fetch", OperationName::Fetch),
+    ("replace", OperationName::Replace),
+    ("remove", OperationName::Remove),
+    ("upload", OperationName::Upload),
+];
+
+const PHASES: &[(&str, Phase)] = &[("before", Phase::Before), ("after", Phase::After)];
+
+/// The longest name; it becomes part of a file's name.
+const LONGEST_NAME: usize = 60;
+
+/// Reads a manifest.
+pub fn decode(source: &Source) -> Result<Manifest, Vec<Diagnostic>> {
+    let mut out = Diagnostics::new(source);
+    let manifest =
+        document::parse(source, &mut out).and_then(|node| manifest(source, &node, &mut out));
+    let found = out.finish();
+    match manifest {
+        Some(manifest) if found.is_empty() => Ok(manifest),
+        _ => Err(found),
+    }
+}
+
+/// The word of an ability.
+pub(super) fn ability_word(ability: Ability) -> &'static str {
+    let found = ABILITIES.iter().find(|(_, one)| *one == ability);
+    found.map_or("", |(word, _)| word)
+}
+
+/// The word of an operation.
+pub(super) fn operation_word(operation: OperationName) -> &'static str {
+    let found = OPERATIONS.iter().find(|(_, one)| *one == operation);
+    found.map_or("", |(word, _)| word)
+}
+
+/// Everything is read before anything fails, so that all mistakes are told.
+fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manifest> {
+    let fields = node.fields(&KEYS, out)?;
+    let name = fields.need("name", out).and_then(|node| name(node, out));
+    let title = fields
+        .need("title", out)
+        .and_then(|node| owned(node, "`title`", out));
+    let start = fields.need("start", out).and_then(|node| start(node, out));
+    let version = fields.need("version", out);
+    let version = version.and_then(|node| texts(node, "`version`", out));
+    let programs = optional(&fields, "programs", out, texts);
+    let abilities = fields.need("abilities", out);
+    let abilities =
+        abilities.and_then(|node| words(node, "`abilities`", "an ability", ABILITIES, out));
+    let operations = optional(&fields, "operations", out, |node, what, out| {
+        words(node, what, "an operation", OPERATIONS, out)
+    });
+    let policy = fields
+        .need("policy", out)
+        .and_then(|node| policy::policy(node, out));
+    let errors = fields
+        .need("errors", out)
+        .and_then(|node| errors(node, out));
+    let defects = optional(&fields, "defects", out, texts);
+    if let (Some(Start::Command(command)), Some(abilities)) = (&start, &abilities) {
+        command::abilities_agree(&fields, command, abilities, out);
+    }
+    let operations: BTreeSet<OperationName> = operations?.into_iter().collect();
+    Some(Manifest {
+        name: name?,
+        title: title?,
+        file: source.path.clone(),
+        start: start?,
+        programs: programs?,
+        version: version?,
+        abilities: abilities?.into_iter().collect(),
+        operations: bindings(&operations),
+        policy: policy?,
+        errors: errors?,
+        defects: defects?.into_iter().collect(),
+    })
+}
+
+/// The requests that operations make in a plain JSON API.
+fn bindings(operations: &BTreeSet<OperationName>) -> BTreeMap<OperationName, Operation> {
+    let binding = |name: OperationName| {
+        let (method, path, content) = match name {
+            OperationName::Create => ("POST", "/items", true),
+            OperationName::Fetch => ("GET", "/items/1", false),
+            OperationName::Replace => ("PUT", "/items/1", true),
+            OperationName::Remove => ("DELETE", "/items/1", false),
+            OperationName::Upload => ("PUT", "/files/1", true),
+        };
+        Operation {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            content,
+        }
+    };
+    operations
+        .iter()
+        .map(|name| (*name, binding(*name)))
+        .collect()
+}
+
+fn name(node: &Node, out: &mut Diagnostics) -> Option<String> {
+    let name = node.text("`name`", out)?;
+    let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.+".contains(c);
+    let good = name.chars().all(letters)
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.len() <= LONGEST_NAME;
+    if !good {
+        out.report(ids::BAD_NAME, &node.span, "this is no name for a client")
+            .label("lower-case letters, digits, `-`, `.` and `+`, at most 60")
+            .help("write a word such as `curl-retry-3`");
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+fn start(node: &Node, out: &mut Diagnostics) -> Option<Start> {
+    let fields = node.fields(&START, out)?;
+    match fields.one_of(&["command", "adapter"], out)? {
+        ("command", _, node) => command::command(node, out).map(Start::Command),
+        (_, _, node) => command::adapter(node, out).map(Start::Adapter),
+    }
+}
+
+fn errors(node: &Node, out: &mut Diagnostics) -> Option<Vec<ErrorRule>> {
+    let items = node.list("`errors`", out)?;
+    let rules: Vec<_> = items.iter().map(|item| error(item, out)).collect();
+    rules.into_iter().collect()
+}
+
+fn error(node: &Node, out: &mut Diagnostics) -> Option<ErrorRule> {
+    let fields = node.fields(&ERROR, out)?;
+    let phase = fields.need("phase", out);
+    let phase = phase.and_then(|node| node.word("`phase`", PHASES, out));
+    let matched = ["type", "code", "errno", "message"];
+    if matched.iter().all(|key| fields.get(key).is_none()) {
+        out.report(ids::ONE_OF, &node.span, "this entry matches no error")
+            .label("neither `type`, `code`, `errno` nor `message`")
+            .help("say which error it is about, such as `code: ECONNRESET`");
+        return None;
+    }
+    let mut text = |key: &'static str| {
+        let node = fields.get(key);
+        node.map_or(Some(None), |node| owned(node, key, out).map(Some))
+    };
+    let (kind, code, message) = (text("type"), text("code"), text("message"));
+    let errno = fields.get("errno").map_or(Some(None), |node| {
+        let number = node.number("`errno`", 0..=u64::from(u32::MAX), out)?;
+        Some(i64::try_from(number).ok())
+    });
+    Some(ErrorRule {
+        kind: kind?,
+        code: code?,
+        errno: errno?,
+        message: message?,
+        phase: phase?,
+    })
+}
+
+fn owned(node: &Node, what: &str, out: &mut Diagnostics) -> Option<String> {
+    node.text(what, out).map(str::to_owned)
+}
+
+/// A list of texts; an empty one is as good as none.
+fn texts(node: &Node, what: &str, out: &mut Diagnostics) -> Option<Vec<String>> {
+    let items = node.list(what, out)?;
+    let items: Vec<_> = items.iter().map(|item| owned(item, what, out)).collect();
+    items.into_iter().collect()
+}
+
+fn words<T: Copy>(
+    node: &Node,
+    what: &str,
+    one: &str,
+    known: &[(&'static str, T)],
+    out: &mut Diagnostics,
+) -> Option<Vec<T>> {
+    let items = node.list(what, out)?;
+    let items: Vec<_> = items
+        .iter()
+        .map(|item| item.word(one, known, out))
+        .collect();
+    items.into_iter().collect()
+}
+
+/// A key that may be missing; then its list is empty.
+fn optional<T>(
+    fields: &Fields<'_>,
+    key: &'static str,
+    out: &mut Diagnostics,
+    read: impl Fn(&Node, &str, &mut Diagnostics) -> Option<Vec<T>>,
+) -> Option<Vec<T>> {
+    match fields.get(key) {
+        None => Some(Vec::new()),
+        Some(node) => read(node, &format!("`{key}`"), out),
+    }
+}

@@ -1,0 +1,119 @@
+//! The client's side of the walk: which rule of its policy decides, and how
+//! long it waits.
+
+use std::time::Duration;
+
+use super::span::Span;
+use crate::faults::respond::RetryAfter;
+use crate::manifest::{ErrorKind, Manifest, PolicyRule, WaitRule};
+use crate::matcher::Matcher;
+use crate::plan::Limits;
+
+/// What an attempt came to, as a policy looks at it.
+pub(super) struct Facts<'a> {
+    pub status: Option<u16>,
+    pub error: Option<ErrorKind>,
+    pub method: Option<&'a str>,
+    pub reused: bool,
+    pub retry_after: bool,
+    pub redirected: bool,
+}
+
+/// The time that the client's own work and a connection may add to a wait that
+/// a policy promises.
+const OWN_WORK: Duration = Duration::from_millis(250);
+
+/// The first rule that fits; none when no rule does; an error when the walk
+/// does not know enough to say.
+pub(super) fn rule<'m>(
+    manifest: &'m Manifest,
+    came: &Facts<'_>,
+) -> Result<Option<&'m PolicyRule>, String> {
+    for rule in &manifest.policy.rules {
+        let status = |status: u16| {
+            let mut ranges = rule.status.iter();
+            ranges.any(|range| (range.from..=range.to).contains(&status))
+        };
+        let about = came.status.is_some_and(status)
+            || came.error.is_some_and(|error| rule.error.contains(&error));
+        let fits = about
+            && rule.reused.is_none_or(|reused| reused == came.reused)
+            && rule.retry_after.is_none_or(|said| said == came.retry_after)
+            && rule.redirected.is_none_or(|one| one == came.redirected);
+        if !fits {
+            continue;
+        }
+        if rule.method.is_empty() {
+            return Ok(Some(rule));
+        }
+        let method = came.method.ok_or(super::walk::UNKNOWN_METHOD)?;
+        if rule.method.iter().any(|one| one == method) {
+            return Ok(Some(rule));
+        }
+    }
+    Ok(None)
+}
+
+/// Sends of the call in all when this rule is met each time.
+pub(super) fn attempts(rule: &PolicyRule, limits: &Limits) -> u32 {
+    match limits.attempts {
+        Some(limit) if rule.attempts > 1 => limit,
+        _ => rule.attempts,
+    }
+}
+
+/// How long the client waits the `number`-th time, from 0. The bounds are those
+/// of what a server can see.
+pub(super) fn wait(
+    rule: &WaitRule,
+    number: usize,
+    said: Option<&RetryAfter>,
+) -> Result<Matcher<Duration>, String> {
+    let at = |times: &[Duration]| times.get(number).or(times.last()).copied();
+    let (at_least, at_most) = (at(&rule.at_least), at(&rule.at_most));
+    let said = said.filter(|_| rule.retry_after);
+    let (at_least, at_most) = match said {
+        None => (at_least, at_most),
+        Some(RetryAfter::Seconds(seconds)) => {
+            let value = Duration::from_secs(*seconds);
+            (Some(value), at_most.map(|more| value.saturating_add(more)))
+        }
+        Some(RetryAfter::DateIn(value)) => {
+            // The date is rounded up to a whole second.
+            let latest = value.saturating_add(Duration::from_secs(1));
+            (
+                Some(*value),
+                at_most.map(|more| latest.saturating_add(more)),
+            )
+        }
+        Some(RetryAfter::Text(text)) => {
+            return Err(format!(
+                "undocumented: how the client reads `Retry-After: {text}`"
+            ));
+        }
+    };
+    if at_least.is_none() && at_most.is_none() {
+        return Err("undocumented: `policy.rules`, `wait` of the rule that fits".to_owned());
+    }
+    Ok(Matcher::Range {
+        at_least,
+        at_most: at_most.map(|most| most.saturating_add(OWN_WORK)),
+    })
+}
+
+/// The same for the clock of the walk; what is not documented has no bounds.
+pub(super) fn span(wait: &Result<Matcher<Duration>, String>) -> Span {
+    match wait {
+        Ok(range) => {
+            let (least, most) = crate::judge::time::bounds(range);
+            Span {
+                least: least.unwrap_or_default(),
+                most,
+            }
+        }
+        Err(_) => Span {
+            least: Duration::ZERO,
+            most: None,
+        },
+    }
+}

@@ -1,0 +1,386 @@
+//! The walk: call by call, attempt by attempt, hop by hop.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use scripted_servers::script::{ConnectionAct, Listen};
+use scripted_servers::wire::IdleEnd;
+
+use super::client;
+use super::decide::{self, Came, What};
+use super::shows;
+use super::span::{MARGIN, Span};
+use super::timeout::{self, NO_END, TOTAL_MAY_END_IT};
+use super::wire::{Arrives, Asked, Comes, Met, Period, Servers};
+use super::{CallPrediction, PredictedEnd, PredictedRequest, PredictedWait, Prediction};
+use crate::expected::Words;
+use crate::manifest::{Ability, ErrorKind, Manifest, PolicyRule};
+use crate::matcher::Matcher;
+use crate::plan::{Call, Plan, ServerPlan};
+use crate::target::{self, Sent, Target};
+
+/// What is missing where a redirect may change the method.
+pub(super) const UNKNOWN_METHOD: &str =
+    "undocumented: with which method the client follows a 301 or 302 after POST";
+
+/// Attempts that the walk makes at most: those at a port that refuses count
+/// towards no cap.
+const MOST_ATTEMPTS: u32 = 10_000;
+
+/// Walks all calls.
+pub(super) fn walk(plan: &Plan, manifest: &Manifest) -> Prediction {
+    let mut walk = Walk {
+        plan,
+        manifest,
+        servers: Servers::new(plan),
+        kept: BTreeMap::new(),
+        delivered: BTreeMap::new(),
+        since_start: Span::NONE,
+    };
+    let mut calls = Vec::new();
+    let mut stopped: Option<PredictedEnd> = None;
+    for call in &plan.calls {
+        let mut prediction = CallPrediction {
+            call: call.id,
+            requests: Vec::new(),
+            waits: Vec::new(),
+            end: PredictedEnd::Open,
+            reasoning: Vec::new(),
+        };
+        prediction.end = match &stopped {
+            Some(end) => end.clone(),
+            None => walk
+                .call(call, &mut prediction)
+                .unwrap_or_else(PredictedEnd::Undocumented),
+        };
+        // What the servers have left for later calls is then not known.
+        if !matches!(prediction.end, PredictedEnd::Outcomes(_)) {
+            stopped = Some(prediction.end.clone());
+        }
+        calls.push(prediction);
+    }
+    Prediction { calls }
+}
+
+struct Walk<'a> {
+    plan: &'a Plan,
+    manifest: &'a Manifest,
+    servers: Servers<'a>,
+    /// The connection that the client keeps to each server.
+    kept: BTreeMap<String, Kept>,
+    /// Requests that surely arrived, by server.
+    delivered: BTreeMap<String, u64>,
+    since_start: Span,
+}
+
+/// A kept connection: how it ends when it stays idle, and for how long it has
+/// been.
+#[derive(Clone, Copy)]
+struct Kept {
+    then: Option<(IdleEnd, Duration)>,
+    idle: Span,
+}
+
+/// The call that is walked.
+struct Current<'c> {
+    sent: &'c Sent,
+    attempt: u32,
+    /// Since the call began.
+    elapsed: Span,
+    to: &'c mut CallPrediction,
+}
+
+impl Current<'_> {
+    fn say(&mut self, what: &str) {
+        let (call, attempt) = (self.to.call, self.attempt);
+        let line = format!("call {call}, attempt {attempt}: {what}");
+        self.to.reasoning.push(line);
+    }
+}
+
+/// One request on its way.
+struct Hop {
+    target: Target,
+    method: Option<String>,
+    content: u64,
+    reused: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn call(&mut self, call: &Call, to: &mut CallPrediction) -> Result<PredictedEnd, String> {
+        let sent = target::of_call(self.plan, self.manifest, call)
+            .ok_or("undocumented: where this call goes")?;
+        self.pass(Span {
+            least: call.pause,
+            most: Some(call.pause.saturating_add(MARGIN)),
+        });
+        let mut current = Current {
+            sent: &sent,
+            attempt: 0,
+            elapsed: Span::NONE,
+            to,
+        };
+        loop {
+            current.attempt += 1;
+            let came = self.attempt(&mut current)?;
+            if self.is_stopped() {
+                current.say("here the scenario stops the client");
+                return Ok(PredictedEnd::Open);
+            }
+            if current.attempt >= MOST_ATTEMPTS {
+                return Ok(PredictedEnd::Open);
+            }
+            let (again, why) =
+                decide::decide(self.manifest, &self.plan.limits, &came, current.attempt)?;
+            current.say(&why);
+            match again {
+                Some(rule) => self.wait(rule, &came, &mut current)?,
+                None => return Ok(PredictedEnd::Outcomes(decide::outcomes(&came))),
+            }
+        }
+    }
+
+    /// One attempt with the redirects it follows.
+    fn attempt(&mut self, current: &mut Current<'_>) -> Result<Came, String> {
+        let mut hop = Hop {
+            target: current.sent.target.clone(),
+            method: Some(current.sent.method.clone()),
+            content: current.sent.content,
+            reused: false,
+        };
+        let mut hops = 0;
+        let mut after_first = Span::NONE;
+        loop {
+            let before = current.elapsed;
+            let comes = self.exchange(&mut hop, current)?;
+            if hops > 0 {
+                after_first = after_first.plus(current.elapsed.since(before));
+            }
+            let came = |what| Came {
+                what,
+                reused: hop.reused,
+                method: hop.method.clone(),
+                redirected: hops > 0,
+                after_first,
+            };
+            let (status, location, retry_after) = match comes {
+                Comes::Fails(kinds) => return Ok(came(What::Fails(kinds))),
+                Comes::Nothing => return Err(NO_END.to_owned()),
+                Comes::Answer {
+                    status,
+                    location,
+                    retry_after,
+                    ..
+                } => (status, location, retry_after),
+            };
+            let answer = |unfollowed| What::Answer {
+                status,
+                retry_after: retry_after.clone(),
+                unfollowed,
+            };
+            let redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
+            let Some(location) = location.filter(|_| redirect) else {
+                return Ok(came(answer(false)));
+            };
+            let limit = self
+                .plan
+                .limits
+                .redirects
+                .or(self.manifest.policy.redirects);
+            let limit = limit.ok_or("undocumented: `policy.redirects`")?;
+            if limit == 0 {
+                return Ok(came(answer(true)));
+            }
+            if hops >= limit {
+                return Ok(came(What::Fails(vec![ErrorKind::TooManyRedirects])));
+            }
+            if self.is_stopped() {
+                return Ok(came(answer(true)));
+            }
+            let next = target::leads_to(&self.plan.servers, &location, Some(&hop.target));
+            let next = next.ok_or("not computable: a redirect leads out of the scenario")?;
+            hop = follow(hop, status, next);
+            hops += 1;
+        }
+    }
+
+    /// One request and what comes of it, timeouts included.
+    fn exchange(&mut self, hop: &mut Hop, current: &mut Current<'_>) -> Result<Comes, String> {
+        let name = hop.target.server.clone();
+        let servers = &self.plan.servers;
+        let server = servers.iter().find(|server| server.name == name);
+        let server = server.ok_or("undocumented: where this call goes")?;
+        let method = hop.method.as_deref().unwrap_or("(GET or POST)");
+        let request = format!("{method} {name} {}", hop.target.path);
+        let kept = self.kept.remove(&name);
+        hop.reused = kept.map_or(Ok(false), still_open)?;
+        if server.listen == Listen::Refuse {
+            current.say(&format!("{request}: refused"));
+            return Ok(Comes::Fails(vec![ErrorKind::Refused]));
+        }
+        let met = self.meet(server, hop, current.sent)?;
+        if met.routed && met.arrives != Arrives::No {
+            let sure = met.arrives == Arrives::Yes;
+            current.to.requests.push(PredictedRequest {
+                target: hop.target.clone(),
+                method: hop.method.clone(),
+                sure,
+            });
+            *self.delivered.entry(name.clone()).or_default() += u64::from(sure);
+        }
+        let comes = self.pass_periods(&met.periods, current)?;
+        let comes = comes.map_or(met.comes, Comes::Fails);
+        if let Comes::Answer {
+            kept: Some(then), ..
+        } = &comes
+            && self
+                .manifest
+                .abilities
+                .contains(&Ability::ReusesConnections)
+        {
+            let idle = Span::NONE;
+            self.kept.insert(name, Kept { then: *then, idle });
+        }
+        let connection = if hop.reused {
+            " on a kept connection"
+        } else {
+            ""
+        };
+        current.say(&format!(
+            "{request}{connection}: {}",
+            decide::in_words(&comes)
+        ));
+        Ok(comes)
+    }
+
+    fn meet(&mut self, server: &'a ServerPlan, hop: &Hop, sent: &Sent) -> Result<Met, String> {
+        if !hop.reused {
+            match self.servers.accept(server) {
+                ConnectionAct::Serve => {}
+                act => return Ok(shows::unserved(act, hop.content)),
+            }
+        }
+        let asked = Asked {
+            target: &hop.target,
+            method: hop.method.as_deref(),
+            headers: &sent.headers,
+            content: hop.content,
+            reused: hop.reused,
+        };
+        self.servers.ask(server, &asked)
+    }
+
+    /// Lets the time of an answer pass; what the client dies of when one of its
+    /// limits ends it.
+    fn pass_periods(
+        &mut self,
+        periods: &[Period],
+        current: &mut Current<'_>,
+    ) -> Result<Option<Vec<ErrorKind>>, String> {
+        for period in periods {
+            let (kinds, passed) = timeout::during(*period, &self.plan.limits, current.elapsed)?;
+            current.elapsed = current.elapsed.plus(Span::exactly(passed));
+            self.pass(Span::exactly(passed));
+            if kinds.is_some() {
+                return Ok(kinds);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The wait before the next attempt.
+    fn wait(
+        &mut self,
+        rule: &PolicyRule,
+        came: &Came,
+        current: &mut Current<'_>,
+    ) -> Result<(), String> {
+        let number = current.attempt as usize - 1;
+        let range = client::wait(&rule.wait, number, came.retry_after());
+        let time = client::span(&range);
+        let undocumented = range.clone().err();
+        let server = current.sent.target.server.clone();
+        let visible = self.plan.servers.iter();
+        let visible = visible.filter(|one| one.listen == Listen::Open);
+        if visible.clone().any(|one| one.name == server) {
+            let range = range.map(|range| longer(range, came.after_first));
+            if let Ok(range) = &range {
+                current.say(&format!("waits {}", range.words()));
+            }
+            current.to.waits.push(PredictedWait { server, range });
+        }
+        current.elapsed = current.elapsed.plus(time);
+        let total = self.plan.limits.total;
+        if total.is_some_and(|total| !current.elapsed.surely_before(total)) {
+            return Err(match undocumented {
+                Some(missing) => format!("{missing}; {TOTAL_MAY_END_IT}"),
+                None => TOTAL_MAY_END_IT.to_owned(),
+            });
+        }
+        self.pass(time);
+        if self.since_start.least > self.plan.deadline {
+            return Err("not computable: the waits it promises exceed the deadline".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Time goes by, for the walk and for all connections that are idle.
+    fn pass(&mut self, time: Span) {
+        self.since_start = self.since_start.plus(time);
+        for kept in self.kept.values_mut() {
+            kept.idle = kept.idle.plus(time);
+        }
+    }
+
+    /// Whether the scenario stops the client here.
+    fn is_stopped(&self) -> bool {
+        let all: u64 = self.delivered.values().sum();
+        let enough = |(server, enough): (&String, &u64)| {
+            let seen = self.delivered.get(server);
+            seen.is_some_and(|seen| seen >= enough)
+        };
+        all >= self.plan.cap || self.plan.enough.iter().any(enough)
+    }
+}
+
+/// Whether a kept connection can still be used; the client knows when it was
+/// closed long enough ago.
+fn still_open(kept: Kept) -> Result<bool, String> {
+    match kept.then {
+        None => Ok(true),
+        Some((_, after)) if kept.idle.surely_before(after) => Ok(true),
+        Some((_, after)) if kept.idle.surely_after(after) => Ok(false),
+        Some(_) => Err(
+            "not computable: the kept connection ends about when the next request is due"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The next request of a redirect (RFC 9110 section 15.4).
+fn follow(hop: Hop, status: u16, target: Target) -> Hop {
+    let post = hop.method.as_deref().is_none_or(|method| method == "POST");
+    let (method, content) = match status {
+        303 if hop.method.as_deref() == Some("HEAD") => (hop.method, 0),
+        303 => (Some("GET".to_owned()), 0),
+        301 | 302 if post => (None, hop.content),
+        _ => (hop.method, hop.content),
+    };
+    Hop {
+        target,
+        method,
+        content,
+        reused: false,
+    }
+}
+
+/// A wait as it is seen at the first server, where the time of the other hops
+/// comes on top.
+fn longer(range: Matcher<Duration>, more: Span) -> Matcher<Duration> {
+    let (at_least, at_most) = crate::judge::time::bounds(&range);
+    let most = at_most.zip(more.most);
+    Matcher::Range {
+        at_least: at_least.map(|low| low.saturating_add(more.least)),
+        at_most: most.map(|(high, more)| high.saturating_add(more)),
+    }
+}

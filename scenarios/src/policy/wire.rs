@@ -1,0 +1,214 @@
+//! The servers' side of the walk: what a perfect server shows to a request.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use scripted_servers::script::{ConnectionAct, ConnectionUse, FieldTest, PathPattern, Times, When};
+use scripted_servers::wire::IdleEnd;
+
+use super::shows;
+use crate::counter::fits;
+use crate::faults::respond::RetryAfter;
+use crate::manifest::ErrorKind;
+use crate::plan::{Plan, QueuePlan, ServerPlan};
+use crate::target::Target;
+use crate::template::Template;
+
+/// A request of the walk.
+pub(super) struct Asked<'r> {
+    pub target: &'r Target,
+    /// None where the client may choose it.
+    pub method: Option<&'r str>,
+    pub headers: &'r [(String, String)],
+    pub content: u64,
+    pub reused: bool,
+}
+
+/// Whether a request arrives as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrives {
+    Yes,
+    No,
+    Perhaps,
+}
+
+/// A time in which an answer is on its way; without end where it is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Period {
+    /// Not a byte.
+    Silent(Option<Duration>),
+    /// Bytes all the time.
+    Busy(Option<Duration>),
+}
+
+/// What comes in the end.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Comes {
+    Answer {
+        status: u16,
+        location: Option<Template>,
+        retry_after: Option<RetryAfter>,
+        /// Whether the connection is kept, and how it ends when it stays idle.
+        kept: Option<Option<(IdleEnd, Duration)>>,
+    },
+    Fails(Vec<ErrorKind>),
+    /// Nothing that a client could tell from a slow answer.
+    Nothing,
+}
+
+/// What a request meets.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Met {
+    pub arrives: Arrives,
+    /// Whether a route expects it.
+    pub routed: bool,
+    pub periods: Vec<Period>,
+    pub comes: Comes,
+}
+
+impl Met {
+    pub(super) fn new(arrives: Arrives, comes: Comes) -> Self {
+        Self {
+            arrives,
+            routed: true,
+            periods: Vec::new(),
+            comes,
+        }
+    }
+
+    pub(super) fn silent(arrives: Arrives) -> Self {
+        Self {
+            periods: vec![Period::Silent(None)],
+            ..Self::new(arrives, Comes::Nothing)
+        }
+    }
+}
+
+/// The servers of a case, as far as the walk has used them up.
+pub(super) struct Servers<'a> {
+    plan: &'a Plan,
+    accepted: BTreeMap<&'a str, usize>,
+    taken: BTreeMap<(&'a str, usize, usize), u32>,
+}
+
+impl<'a> Servers<'a> {
+    pub(super) fn new(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            accepted: BTreeMap::new(),
+            taken: BTreeMap::new(),
+        }
+    }
+
+    /// What is done with one more connection.
+    pub(super) fn accept(&mut self, server: &'a ServerPlan) -> ConnectionAct {
+        let accepted = self.accepted.entry(&server.name).or_default();
+        let acts = &server.connections;
+        let act = acts.get(*accepted).or(acts.last());
+        *accepted += 1;
+        act.copied().unwrap_or(ConnectionAct::Serve)
+    }
+
+    /// What a request meets on a connection that is served.
+    pub(super) fn ask(&mut self, server: &'a ServerPlan, asked: &Asked<'_>) -> Result<Met, String> {
+        let Some((place, queue)) = route(server, asked)? else {
+            let comes = Comes::Answer {
+                status: 404,
+                location: None,
+                retry_after: None,
+                kept: Some(None),
+            };
+            return Ok(Met {
+                routed: false,
+                ..Met::new(Arrives::Yes, comes)
+            });
+        };
+        let mut last = None;
+        let mut found = None;
+        for (number, step) in queue.steps.iter().enumerate() {
+            if !when_fits(&step.when, asked)? {
+                continue;
+            }
+            last = Some((number, step));
+            let taken = self.taken.get(&(server.name.as_str(), place, number));
+            let left = match step.times {
+                Times::Always => true,
+                Times::Count(count) => taken.copied().unwrap_or(0) < count,
+            };
+            if left {
+                found = last;
+                break;
+            }
+        }
+        let Some((number, step)) = found.or(last) else {
+            return Err("undocumented: no step fits, and nobody says what then".to_owned());
+        };
+        *self
+            .taken
+            .entry((server.name.as_str(), place, number))
+            .or_default() += 1;
+        shows::step(self.plan, step, asked.content)
+    }
+}
+
+/// The queue that takes a request: the longest path, then one with a method.
+fn route<'a>(
+    server: &'a ServerPlan,
+    asked: &Asked<'_>,
+) -> Result<Option<(usize, &'a QueuePlan)>, String> {
+    let path = asked.target.path.as_str();
+    let mut best: Option<((usize, bool, bool), usize, &QueuePlan)> = None;
+    for (place, queue) in server.queues.iter().enumerate() {
+        let method = asked.method.or(queue.route.method.as_deref());
+        if !fits(&queue.route, method.unwrap_or("GET"), path) {
+            continue;
+        }
+        if asked.method.is_none() && queue.route.method.is_some() {
+            return Err(super::walk::UNKNOWN_METHOD.to_owned());
+        }
+        let with_method = queue.route.method.is_some();
+        let rank = match &queue.route.path {
+            PathPattern::Any => (0, false, with_method),
+            PathPattern::Prefix(prefix) => (prefix.len(), false, with_method),
+            PathPattern::Exact(exact) => (exact.len(), true, with_method),
+        };
+        if best.as_ref().is_none_or(|(other, _, _)| rank > *other) {
+            best = Some((rank, place, queue));
+        }
+    }
+    Ok(best.map(|(_, place, queue)| (place, queue)))
+}
+
+fn when_fits(when: &When, asked: &Asked<'_>) -> Result<bool, String> {
+    if when.since.is_some() || when.until.is_some() || when.json.is_some() {
+        return Err("undocumented: a step's `when` that the walk can not follow".to_owned());
+    }
+    let connection = when.connection.is_none_or(|wanted| {
+        let reused = wanted == ConnectionUse::Reused;
+        reused == asked.reused
+    });
+    let method = match (&when.method, asked.method) {
+        (None, _) => true,
+        (Some(wanted), Some(method)) => wanted == method,
+        (Some(_), None) => return Err(super::walk::UNKNOWN_METHOD.to_owned()),
+    };
+    let header = match &when.header {
+        None => true,
+        Some((name, test)) => {
+            let mut sent = asked.headers.iter();
+            let sent = sent.find(|(key, _)| key.eq_ignore_ascii_case(name));
+            match (test, sent) {
+                // A client may add fields of its own.
+                (_, None) => {
+                    return Err(format!(
+                        "undocumented: whether the client sends the header field {name}"
+                    ));
+                }
+                (FieldTest::Present, Some(_)) => true,
+                (FieldTest::Absent, Some(_)) => false,
+                (FieldTest::Equals(value), Some((_, sent))) => sent == value,
+            }
+        }
+    };
+    Ok(connection && method && header)
+}

@@ -1,0 +1,51 @@
+//! What the wire programs of all behaviours have in common.
+
+use scripted_servers::wire::{End, RequestPoint, WireStep};
+
+use crate::plan::StepPlan;
+
+/// The wire steps of one step of a scenario, in the making.
+///
+/// A fault has one `Fired`, behind all that makes it true; what a client ends
+/// before that, in a delay, a drip or a stall, the interpreter counts as fired.
+/// A plain step has none, since nothing about it could happen.
+pub(crate) struct Program<'s> {
+    step: &'s StepPlan,
+    pub(crate) steps: Vec<WireStep>,
+}
+
+impl<'s> Program<'s> {
+    /// Reads the request up to the point, counts the effect and waits the
+    /// step's delay.
+    pub(crate) fn begin(step: &'s StepPlan, point: RequestPoint) -> Self {
+        let mut steps = vec![WireStep::ReadUntil(point)];
+        steps.extend(step.applies.clone().map(WireStep::Effect));
+        if !step.delay.is_zero() {
+            steps.push(WireStep::Wait(step.delay));
+        }
+        Self { step, steps }
+    }
+
+    /// The connection ends, which is the fault.
+    pub(crate) fn end(mut self, proof: &'static str, end: End) -> Vec<WireStep> {
+        self.steps.push(WireStep::Fired(proof));
+        self.steps.push(WireStep::End(end));
+        self.steps
+    }
+
+    /// All bytes were sent; the connection stays, or ends when it stays idle.
+    pub(crate) fn keep(mut self) -> Vec<WireStep> {
+        if self.step.is_fault() {
+            self.steps.push(WireStep::AwaitAcknowledged);
+        }
+        if let Some((how, after)) = self.step.then {
+            self.steps
+                .push(WireStep::Fired("the idle connection was ended"));
+            self.steps.push(WireStep::EndWhenIdle(after, how));
+        } else if self.step.is_fault() {
+            self.steps
+                .push(WireStep::Fired("all its bytes were acknowledged"));
+        }
+        self.steps
+    }
+}

@@ -1,0 +1,257 @@
+//! From a Plan to what runs: scripts for the servers, requests for the client.
+//!
+//! Everything that depends on the client's manifest (operations, the format of
+//! an API) and on the servers' addresses is filled in here, and nothing else.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use scripted_servers::script::{
+    ConnectionAct, Listen, PathPattern, Queue, Route, ServerScript, Step, Times, When,
+};
+
+use crate::faults::Fault;
+use crate::manifest::{Manifest, Operation, OperationName};
+use crate::plan::{BodyAs, Content, Plan, QueuePlan, Request, ServerPlan, StepPlan};
+use crate::rendering::{Format, Rendering};
+use crate::template::Bindings;
+
+/// Bytes of an upload whose scenario does not say how many.
+const UPLOAD: u64 = 1 << 20;
+
+/// A call, ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedCall {
+    /// Its number, from 1.
+    pub id: u32,
+    /// The operation, where the scenario names one.
+    pub operation: Option<OperationName>,
+    /// Method.
+    pub method: String,
+    /// Absolute URL.
+    pub url: String,
+    /// Header fields in order.
+    pub headers: Vec<(String, String)>,
+    /// Content.
+    pub body: Option<Vec<u8>>,
+    /// Whether the client shall hand it over as a stream.
+    pub stream_body: bool,
+    /// Wait before it.
+    pub pause: Duration,
+}
+
+/// The scripts of a case's servers, in the order of the file.
+pub fn server_scripts(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<ServerScript> {
+    let with = rendering(plan, bindings);
+    plan.servers
+        .iter()
+        .map(|server| ServerScript {
+            name: server.name.clone(),
+            listen: server.listen,
+            connections: server.connections.clone(),
+            queues: server
+                .queues
+                .iter()
+                .map(|queue| Queue {
+                    route: route(plan, server, queue, manifest),
+                    steps: queue
+                        .steps
+                        .iter()
+                        .map(|step| step_of(step, &with))
+                        .collect(),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn rendering<'a>(plan: &Plan, bindings: &'a Bindings) -> Rendering<'a> {
+    Rendering {
+        bindings,
+        format: Format::PlainJson,
+        seed: plan.seed,
+    }
+}
+
+fn step_of(step: &StepPlan, with: &Rendering<'_>) -> Step {
+    Step {
+        when: step.when.clone(),
+        times: step.times,
+        inside_head: step.fault.is_inside_head(),
+        program: step.fault.program(step, with),
+    }
+}
+
+/// Which requests a queue takes. Where all work at a server is one operation,
+/// its script takes that operation's request only, so that what else an SDK
+/// sends (probes, preflights) is counted apart. A redirect may lead to any
+/// path, and a step inside the head is taken before the path is known.
+fn route(plan: &Plan, server: &ServerPlan, queue: &QueuePlan, manifest: &Manifest) -> Route {
+    let open = matches!(queue.route.path, PathPattern::Any)
+        && !may_redirect(plan)
+        && !queue.steps.iter().any(|step| step.fault.is_inside_head());
+    let requests: Option<BTreeSet<(&str, &str)>> = plan
+        .calls
+        .iter()
+        .filter_map(|call| match &call.request {
+            Request::Operation { operation, at, .. } if *at == server.name => Some(
+                manifest
+                    .operations
+                    .get(operation)
+                    .map(|bound| (bound.method.as_str(), bound.path.as_str())),
+            ),
+            Request::Operation { .. } => None,
+            Request::Literal { url, .. } => url
+                .servers()
+                .any(|name| name == server.name)
+                .then_some(None),
+        })
+        .collect();
+    match requests.as_ref().map(|all| (all.len(), all.first())) {
+        Some((1, Some((method, path)))) if open => Route {
+            method: Some((*method).to_owned()),
+            path: PathPattern::Exact((*path).to_owned()),
+        },
+        _ => queue.route.clone(),
+    }
+}
+
+fn may_redirect(plan: &Plan) -> bool {
+    let queues = plan.servers.iter().flat_map(|server| &server.queues);
+    queues
+        .flat_map(|queue| &queue.steps)
+        .any(|step| match &step.fault {
+            Fault::Respond(respond) => (300..400).contains(&respond.status),
+            Fault::Raw(_) => true,
+            Fault::Cut(_) => false,
+        })
+}
+
+/// The calls of a case. Whoever asks has made sure that the client has the
+/// operations; one that it lacks is left out.
+pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<ResolvedCall> {
+    let with = rendering(plan, bindings);
+    plan.calls
+        .iter()
+        .filter_map(|call| {
+            let mut resolved = match &call.request {
+                Request::Literal {
+                    method,
+                    url,
+                    headers,
+                    body,
+                    body_as,
+                } => ResolvedCall {
+                    id: call.id,
+                    operation: None,
+                    method: method.clone(),
+                    url: url.render(bindings),
+                    headers: headers
+                        .iter()
+                        .map(|(name, value)| (name.clone(), value.render(bindings)))
+                        .collect(),
+                    body: body.as_ref().map(|body| body.render(&with).bytes),
+                    stream_body: *body_as == BodyAs::Stream,
+                    pause: Duration::ZERO,
+                },
+                Request::Operation {
+                    operation,
+                    at,
+                    size,
+                } => {
+                    let bound = manifest.operations.get(operation)?;
+                    operation_call(call.id, (*operation, bound), (at, *size), &with)
+                }
+            };
+            resolved.pause = call.pause;
+            Some(resolved)
+        })
+        .collect()
+}
+
+fn operation_call(
+    id: u32,
+    (name, bound): (OperationName, &Operation),
+    (at, size): (&str, Option<u64>),
+    with: &Rendering<'_>,
+) -> ResolvedCall {
+    let base = crate::template::Template(vec![crate::template::Piece::Url(at.to_owned())]);
+    let (media, body) = match (bound.content, name) {
+        (false, _) => (None, None),
+        (true, OperationName::Upload) => {
+            let bytes = Content::Bytes(size.unwrap_or(UPLOAD)).render(with).bytes;
+            (Some("application/octet-stream"), Some(bytes))
+        }
+        (true, _) => {
+            let json = format!(r#"{{"call":{id}}}"#);
+            (Some("application/json"), Some(json.into_bytes()))
+        }
+    };
+    ResolvedCall {
+        id,
+        operation: Some(name),
+        method: bound.method.clone(),
+        url: format!("{}{}", base.render(with.bindings), bound.path),
+        headers: media
+            .map(|media| ("Content-Type".to_owned(), media.to_owned()))
+            .into_iter()
+            .collect(),
+        body,
+        stream_body: false,
+        pause: Duration::ZERO,
+    }
+}
+
+impl Plan {
+    /// The same case with everything that is required switched off: plain empty
+    /// answers, open ports, served connections. What was required stays so;
+    /// it can not fire any more, and a judge that sees that says inconclusive.
+    #[must_use]
+    pub fn without_faults(&self) -> Self {
+        let mut plan = self.clone();
+        for server in &mut plan.servers {
+            if server.required.listen {
+                server.listen = Listen::Open;
+            }
+            if let Some(act) = server
+                .required
+                .connection
+                .and_then(|at| server.connections.get_mut(at))
+            {
+                *act = ConnectionAct::Serve;
+            }
+            let steps = server.queues.iter_mut().flat_map(|queue| &mut queue.steps);
+            for step in steps.filter(|step| step.required) {
+                step.fault = Fault::plain();
+                step.delay = Duration::ZERO;
+                step.then = None;
+            }
+            if server.queues.is_empty() {
+                server.queues.push(plain_queue(server.line));
+            }
+        }
+        plan
+    }
+}
+
+/// A queue for a server that had none, since nobody could reach it.
+fn plain_queue(line: u32) -> QueuePlan {
+    QueuePlan {
+        pattern: "script".to_owned(),
+        route: Route {
+            method: None,
+            path: PathPattern::Any,
+        },
+        steps: vec![StepPlan {
+            line,
+            name: None,
+            when: When::default(),
+            times: Times::Always,
+            applies: None,
+            delay: Duration::ZERO,
+            fault: Fault::plain(),
+            then: None,
+            required: false,
+        }],
+    }
+}

@@ -1,0 +1,41 @@
+//! What the expectations of a scenario may refer to.
+
+use crate::document::diagnostic::Diagnostics;
+use crate::plan::{Call, Limits, ServerPlan};
+use crate::verdict::Level;
+
+/// The rest of the case, for an assertion that is being decoded: it checks that
+/// the servers, routes, effects and calls it names are there.
+#[derive(Debug)]
+pub struct Scope<'a> {
+    /// The servers with their queues; effects stand in the steps.
+    pub servers: &'a [ServerPlan],
+    /// The calls.
+    pub calls: &'a [Call],
+    /// What the client is told to keep to.
+    pub limits: &'a Limits,
+    /// The level of the expectation; `{}` is allowed only at `info`.
+    pub level: Level,
+    /// Where mistakes go.
+    pub out: &'a mut Diagnostics,
+}
+
+impl Scope<'_> {
+    /// The server with this name.
+    pub fn server(&self, name: &str) -> Option<&ServerPlan> {
+        self.servers.iter().find(|server| server.name == name)
+    }
+
+    /// Names of all effects, and whether any step gives them a business key.
+    pub fn effects(&self) -> std::collections::BTreeMap<&str, bool> {
+        let mut effects = std::collections::BTreeMap::new();
+        let steps = self.servers.iter().flat_map(|server| &server.queues);
+        for effect in steps
+            .flat_map(|queue| &queue.steps)
+            .filter_map(|step| step.applies.as_ref())
+        {
+            *effects.entry(effect.name.as_str()).or_insert(false) |= effect.key.is_some();
+        }
+        effects
+    }
+}

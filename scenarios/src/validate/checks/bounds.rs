@@ -1,0 +1,120 @@
+//! The least and the most that a script allows to be counted.
+
+use scripted_servers::script::{ConnectionAct, Listen, Times, When};
+use scripted_servers::wire::{End, RequestPoint};
+
+use crate::expected::Expected;
+use crate::faults::Fault;
+use crate::matcher::Matcher;
+use crate::plan::{QueuePlan, Request, ServerPlan, StepPlan};
+use crate::target;
+
+use super::View;
+
+/// The least and the most that can be counted; none: no bound is certain.
+pub(super) type Bounds = (u64, Option<u64>);
+
+pub(super) fn out_of_bounds(
+    expected: &Expected<u64>,
+    (least, most): Bounds,
+) -> Option<(&'static str, String)> {
+    let Expected::Fits(matcher) = expected else {
+        return None;
+    };
+    let possible = |value: u64| least <= value && most.is_none_or(|most| value <= most);
+    let fits = match matcher {
+        Matcher::OneOf(values) => values.iter().copied().any(possible),
+        Matcher::Range { at_least, at_most } => {
+            at_most.is_none_or(|high| high >= least)
+                && at_least.is_none_or(|low| most.is_none_or(|most| low <= most))
+        }
+    };
+    if fits {
+        return None;
+    }
+    let why = match most {
+        Some(most) if most == least => format!("it is always {least}"),
+        Some(most) => format!("it is from {least} to {most}"),
+        None => format!("it is {least} at least"),
+    };
+    Some(("the script does not allow this count", why))
+}
+
+/// Requests that a server certainly gets, and the most that it may get.
+pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
+    if server.listen == Listen::Refuse {
+        return (0, Some(0));
+    }
+    let literal = view.plan.calls.iter().filter(|call| match &call.request {
+        Request::Literal { url, .. } => {
+            let to = target::leads_to(&view.plan.servers, url, None);
+            to.is_some_and(|to| to.server == server.name)
+        }
+        Request::Operation { .. } => false,
+    });
+    let direct = u64::try_from(literal.count()).unwrap_or(u64::MAX);
+    let operations = view
+        .plan
+        .calls
+        .iter()
+        .any(|call| matches!(call.request, Request::Operation { .. }));
+    let most = match view.plan.limits.attempts {
+        Some(attempts) if !operations && !view.may_redirect() && !view.has_stale_connections() => {
+            Some(direct.saturating_mul(u64::from(attempts)))
+        }
+        _ => None,
+    };
+    let served = server
+        .connections
+        .iter()
+        .all(|act| *act == ConnectionAct::Serve);
+    let steps = || server.queues.iter().flat_map(|queue| &queue.steps);
+    let read_whole = steps().all(|step| step.fault.request_point() == RequestPoint::Request);
+    let least = match (served && read_whole, view.steps().any(may_hang)) {
+        (false, _) => 0,
+        // After a call that never ends the next is never made.
+        (true, true) => direct.min(1),
+        (true, false) => direct,
+    };
+    let enough = view.plan.enough.values().copied().min();
+    (least.min(enough.unwrap_or(u64::MAX)), most)
+}
+
+fn may_hang(step: &StepPlan) -> bool {
+    match &step.fault {
+        Fault::Respond(respond) => {
+            respond.is_endless() || matches!(respond.cut, Some((_, End::Hang)))
+        }
+        Fault::Cut(cut) => cut.with == End::Hang,
+        Fault::Raw(_) => true,
+    }
+}
+
+/// The most that an effect can be counted.
+pub(super) fn applied(view: &View<'_>, effect: &str) -> Bounds {
+    let queues = view.plan.servers.iter().flat_map(|server| &server.queues);
+    let most = queues
+        .map(|queue| applied_in(queue, effect))
+        .sum::<Option<u64>>();
+    (0, most)
+}
+
+fn applied_in(queue: &QueuePlan, effect: &str) -> Option<u64> {
+    let applies = |step: &&StepPlan| {
+        let applied = step.applies.as_ref();
+        applied.is_some_and(|applied| applied.name == effect)
+    };
+    let turns = queue
+        .steps
+        .iter()
+        .filter(applies)
+        .map(|step| match step.times {
+            Times::Count(count) => Some(u64::from(count)),
+            Times::Always => None,
+        });
+    let sum = turns.sum::<Option<u64>>()?;
+    // The last fitting step repeats: only the last one where it fits all.
+    let last = queue.steps.last()?;
+    let only_last = last.when == When::default() && !applies(&last);
+    (sum == 0 || only_last).then_some(sum)
+}

@@ -1,0 +1,158 @@
+//! What a whole case can not be: nothing required, a server that nobody
+//! mentions, a fault that can not fire, a deadline that is too short, an
+//! expectation that the script can not fulfil.
+//!
+//! Only what is certain is refused; where a redirect or exact bytes may lead
+//! anywhere, nothing is said.
+
+mod bounds;
+mod claims;
+mod findings;
+mod reach;
+mod times;
+
+use crate::document::decode::Fields;
+use crate::document::{Key, Node, Value, ids};
+use crate::faults::Fault;
+use crate::plan::{Plan, QueuePlan, ServerPlan, StepPlan};
+
+use super::reading::Reading;
+
+/// Checks a case. `document` is its tree with the columns replaced.
+pub(super) fn check(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_>) {
+    let view = View::new(plan, document);
+    nothing_required(plan, document, reading);
+    reach::check(&view, reading);
+    times::check(&view, reading);
+    claims::check(&view, reading);
+}
+
+/// A plan beside the tree that it was read from.
+struct View<'a> {
+    plan: &'a Plan,
+    document: &'a Fields<'a>,
+    servers: &'a [(Key, Node)],
+}
+
+struct QueueView<'a> {
+    plan: &'a QueuePlan,
+    key: &'a Key,
+    node: &'a Node,
+}
+
+impl<'a> QueueView<'a> {
+    fn steps(&self) -> impl Iterator<Item = (&'a StepPlan, &'a Node)> {
+        let nodes = match &self.node.value {
+            Value::List(items) => items.as_slice(),
+            _ => &[],
+        };
+        self.plan.steps.iter().zip(nodes)
+    }
+}
+
+struct StepView<'a> {
+    plan: &'a StepPlan,
+    node: &'a Node,
+}
+
+impl<'a> View<'a> {
+    fn new(plan: &'a Plan, document: &'a Fields<'a>) -> Self {
+        let servers = document.get("servers").map_or(&[][..], entries);
+        Self {
+            plan,
+            document,
+            servers,
+        }
+    }
+
+    fn server_key(&self, name: &str) -> Option<&'a Key> {
+        self.servers
+            .iter()
+            .map(|(key, _)| key)
+            .find(|key| key.text == name)
+    }
+
+    /// The queues of a server beside their nodes, which stand in the same order.
+    fn queues(&self, server: &'a ServerPlan) -> impl Iterator<Item = QueueView<'a>> {
+        let mut servers = self.servers.iter();
+        let node = servers.find(|(key, _)| key.text == server.name);
+        let lane = node.and_then(|(_, node)| {
+            let mut lanes = entries(node).iter();
+            lanes.find(|(key, _)| matches!(key.text.as_str(), "script" | "routes"))
+        });
+        let nodes = match lane {
+            None => &[],
+            Some(script) if script.0.text == "script" => std::slice::from_ref(script),
+            Some((_, routes)) => entries(routes),
+        };
+        server
+            .queues
+            .iter()
+            .zip(nodes)
+            .map(|(plan, (key, node))| QueueView { plan, key, node })
+    }
+
+    fn each_step(&self, mut look: impl FnMut(StepView<'a>)) {
+        for server in &self.plan.servers {
+            for queue in self.queues(server) {
+                for (plan, node) in queue.steps() {
+                    look(StepView { plan, node });
+                }
+            }
+        }
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &'a StepPlan> {
+        let queues = self.plan.servers.iter().flat_map(|server| &server.queues);
+        queues.flat_map(|queue| &queue.steps)
+    }
+
+    /// Whether a step writes exact bytes, which may say anything.
+    fn has_raw(&self) -> bool {
+        self.steps().any(|step| matches!(step.fault, Fault::Raw(_)))
+    }
+
+    /// Whether a used connection may end, after which clients send again without
+    /// counting it as an attempt.
+    fn has_stale_connections(&self) -> bool {
+        self.steps()
+            .any(|step| step.then.is_some() || step.when.connection.is_some())
+    }
+
+    /// Whether an answer may send a client somewhere else.
+    fn may_redirect(&self) -> bool {
+        let redirects = |step: &StepPlan| match &step.fault {
+            Fault::Respond(respond) => (300..400).contains(&respond.status),
+            Fault::Raw(_) => true,
+            Fault::Cut(_) => false,
+        };
+        self.steps().any(redirects)
+    }
+}
+
+fn entries(node: &Node) -> &[(Key, Node)] {
+    match &node.value {
+        Value::Map(entries) => entries,
+        _ => &[],
+    }
+}
+
+fn nothing_required(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_>) {
+    let required = plan.servers.iter().any(|server| {
+        let steps = server.queues.iter().flat_map(|queue| &queue.steps);
+        server.required.listen
+            || server.required.connection.is_some()
+            || steps.into_iter().any(|step| step.required)
+    });
+    if !required && let Some((key, _)) = document.entry("servers") {
+        reading
+            .out
+            .report(
+                ids::NOTHING_REQUIRED,
+                &key.span,
+                "nothing goes wrong in this scenario",
+            )
+            .label("no fault must fire")
+            .help("add a fault, or take `required: false` away from the one there is");
+    }
+}

@@ -1,0 +1,155 @@
+//! Whether requests can come where the scenario waits for them.
+
+use std::collections::BTreeSet;
+
+use scripted_servers::script::Route;
+use scripted_servers::wire::{Position, RequestPoint};
+
+use crate::counter;
+use crate::document::ids;
+use crate::plan::Request;
+use crate::target;
+
+use super::{QueueView, StepView, View};
+use crate::validate::reading::Reading;
+
+/// Checks servers, routes and steps.
+pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
+    unmentioned_servers(view, reading);
+    view.each_step(|step| request_points(view, &step, reading));
+    requests(view, reading);
+}
+
+fn unmentioned_servers(view: &View<'_>, reading: &mut Reading<'_>) {
+    for server in &view.plan.servers {
+        if reading.mentioned.contains(&server.name) {
+            continue;
+        }
+        let Some(key) = view.server_key(&server.name) else {
+            continue;
+        };
+        reading
+            .in_every_case
+            .report(
+                ids::UNMENTIONED_SERVER,
+                &key.span,
+                format!("nobody mentions the server `{}`", server.name),
+            )
+            .label("no request can come here")
+            .help(format!(
+                "use \"{{{}}}\" in a URL or a header, or remove it",
+                server.name
+            ));
+    }
+}
+
+/// Whether a cut inside a request's content can be reached by any request.
+fn request_points(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_>) {
+    let RequestPoint::Body(position) = step.plan.fault.request_point() else {
+        return;
+    };
+    let contents = view.plan.calls.iter().map(|call| match &call.request {
+        Request::Literal { body: None, .. } => Some(0),
+        Request::Literal {
+            body: Some(body), ..
+        } => body.length(),
+        Request::Operation { size, .. } => *size,
+    });
+    // One whose length is not known here may be long enough.
+    let Some(most) = contents
+        .collect::<Option<Vec<_>>>()
+        .map(|all| all.into_iter().max().unwrap_or(0))
+    else {
+        return;
+    };
+    let (title, label, help) = match position {
+        _ if most == 0 => (
+            "this point is never reached",
+            "no call has a body".to_owned(),
+            "give the call a `body`, or cut after `request`",
+        ),
+        Position::Bytes(bytes) if bytes > most => (
+            "this point lies beyond the end of the request",
+            format!("the largest body has {most} bytes"),
+            "write a smaller number, or `half` or `last`",
+        ),
+        Position::Bytes(bytes) if bytes == most => (
+            "this point is the end of the request",
+            format!("the largest body has {most} bytes"),
+            "write `request`",
+        ),
+        _ => return,
+    };
+    reading
+        .out
+        .report(ids::BEYOND_END, &step.node.span, title)
+        .label(label)
+        .help(help);
+}
+
+/// Whether routes and methods can be reached by a call or by a Location that is
+/// written.
+fn requests(view: &View<'_>, reading: &mut Reading<'_>) {
+    let plan = view.plan;
+    // Exact bytes may redirect to anywhere.
+    if view.has_raw() {
+        return;
+    }
+    for server in &plan.servers {
+        let Some(reached) = target::reached(&plan.servers, &plan.calls, &server.name) else {
+            continue;
+        };
+        // After a redirect the client may choose the method: none fits all.
+        let methods: BTreeSet<Option<&str>> = reached
+            .iter()
+            .map(|(method, _)| method.as_deref())
+            .collect();
+        for queue in view.queues(server) {
+            route(&queue, &reached, reading);
+            if !methods.contains(&None) {
+                methods_fit(&queue, &methods, reading);
+            }
+        }
+    }
+}
+
+fn route(
+    queue: &QueueView<'_>,
+    reached: &BTreeSet<(Option<String>, String)>,
+    reading: &mut Reading<'_>,
+) {
+    let route = Route {
+        method: None,
+        path: queue.plan.route.path.clone(),
+    };
+    let mut paths = reached.iter().map(|(_, path)| path);
+    if paths.any(|path| counter::fits(&route, "", path)) {
+        return;
+    }
+    reading
+        .in_every_case
+        .report(
+            ids::UNREACHABLE,
+            &queue.key.span,
+            format!("`{}` is never reached", queue.key.text),
+        )
+        .label("no call and no Location leads here")
+        .help("write the path of a call or of a Location here, or remove it");
+}
+
+fn methods_fit(queue: &QueueView<'_>, methods: &BTreeSet<Option<&str>>, reading: &mut Reading<'_>) {
+    let of_route = queue.plan.route.method.as_ref();
+    for (step, node) in queue.steps() {
+        let Some(wanted) = step.when.method.as_ref().or(of_route) else {
+            continue;
+        };
+        if methods.contains(&Some(wanted.as_str())) {
+            continue;
+        }
+        reading
+            .in_every_case
+            .report(ids::CANNOT_FIT, &node.span, "no request can fit this step")
+            .label(format!("no request here has the method {wanted}"))
+            .help("write a method of a call, or leave it out");
+    }
+}

@@ -1,0 +1,104 @@
+//! Points in requests and answers, and how a connection ends there.
+
+use scripted_servers::wire::{End, Position, RequestPoint};
+
+use crate::document::decode::{not_yet, unknown_word};
+use crate::document::{Node, Value, ids};
+use crate::faults::respond::ResponsePoint;
+
+use super::reading::Reading;
+
+const ENDS: &[(&str, End)] = &[
+    ("reset", End::Reset),
+    ("close", End::Close),
+    ("hang", End::Hang),
+];
+
+impl Reading<'_> {
+    /// How a connection ends.
+    pub(crate) fn end(&mut self, node: &Node) -> Option<End> {
+        if self.later(node, &["half-close", "bare-close"]) {
+            return None;
+        }
+        node.word("an end of a connection", ENDS, self.out)
+    }
+
+    /// A point in a request.
+    pub(crate) fn request_point(&mut self, node: &Node) -> Option<RequestPoint> {
+        const FORMS: &str = "`request`, `{head: N}` or `{body: N}`";
+        if node.is_word("request") {
+            return Some(RequestPoint::Request);
+        }
+        if !matches!(node.value, Value::Map(_)) {
+            return node.wrong("a point in a request", FORMS, self.out);
+        }
+        let (key, value) = node.tagged("a point in a request", self.out)?;
+        match key.text.as_str() {
+            "head" => self.request_head(value),
+            "body" => self.request_body_point(value),
+            word => {
+                let words = ["head", "body"].into_iter();
+                unknown_word(&key.span, word, "a part of a request", words, self.out);
+                None
+            }
+        }
+    }
+
+    fn request_head(&mut self, value: &Node) -> Option<RequestPoint> {
+        let position = value.position("a place in the head", self.out)?;
+        if position == Position::Bytes(0) {
+            self.out
+                .report(ids::BAD_POSITION, &value.span, "no byte of the request")
+                .label("a step is taken at the first byte of a request")
+                .help("to end a connection before one, write `connections: [reset, serve]`");
+            return None;
+        }
+        Some(RequestPoint::Head(position))
+    }
+
+    fn request_body_point(&mut self, value: &Node) -> Option<RequestPoint> {
+        let position = value.position("a place in the body", self.out)?;
+        if position == Position::All {
+            self.out
+                .report(
+                    ids::BAD_POSITION,
+                    &value.span,
+                    "`{body: all}` is the whole request",
+                )
+                .label("nothing of the request is left after this")
+                .help("write `request`");
+            return None;
+        }
+        Some(RequestPoint::Body(position))
+    }
+
+    /// A point in an answer.
+    pub(crate) fn response_point(&mut self, node: &Node) -> Option<ResponsePoint> {
+        let (key, value) = node.tagged("a point in an answer", self.out)?;
+        let position = |out: &mut _| value.position("a place in an answer", out);
+        match key.text.as_str() {
+            "head" => position(self.out).map(ResponsePoint::Head),
+            "body" => position(self.out).map(ResponsePoint::Body),
+            "wire" => position(self.out).map(ResponsePoint::Wire),
+            "chunks" => value
+                .number("a number of chunks", 0..=1_000_000, self.out)
+                .map(ResponsePoint::Chunks),
+            word @ ("events" | "inside_event") => {
+                not_yet(&key.span, word, self.out);
+                None
+            }
+            "request" => {
+                self.out
+                    .report(ids::WRONG_KIND, &key.span, "this is a point in a request")
+                    .label("an answer has none of it")
+                    .help("to end a connection without an answer, write the behaviour `cut`");
+                None
+            }
+            word => {
+                let words = ["head", "body", "wire", "chunks"].into_iter();
+                unknown_word(&key.span, word, "a part of an answer", words, self.out);
+                None
+            }
+        }
+    }
+}

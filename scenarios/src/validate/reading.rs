@@ -1,0 +1,65 @@
+//! What is known while one case of a scenario is read.
+
+use std::collections::BTreeSet;
+
+use crate::document::decode::{brief, listed, nearest};
+use crate::document::{Diagnostics, Source, Span, ids};
+
+/// The state of reading one case: where mistakes go, and which names there are.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    /// Mistakes of this case.
+    pub(crate) out: &'a mut Diagnostics,
+    /// What is a mistake only if it is one in every case: a step that no case
+    /// can reach, a server that no case mentions.
+    pub(crate) in_every_case: &'a mut Diagnostics,
+    /// The text, to find places inside values.
+    pub(super) source: &'a Source,
+    /// Names of the servers.
+    pub(super) servers: Vec<String>,
+    /// Names of the columns, for suggestions; they are replaced already.
+    pub(super) columns: Vec<String>,
+    /// Servers that some text mentions.
+    pub(super) mentioned: BTreeSet<String>,
+    /// The call that is being read, for `{n}`.
+    pub(super) call: Option<u32>,
+    /// Bytes of content that the case would hold in memory.
+    pub(super) content_bytes: u64,
+}
+
+impl Reading<'_> {
+    /// Whether a server has this name; reports it otherwise.
+    pub(crate) fn known_server(&mut self, name: &str, span: &Span) -> bool {
+        let known = self.servers.iter().any(|server| server == name);
+        if !known {
+            let names = self.servers.iter().map(String::as_str);
+            let help = match nearest(name, names.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the servers are {}", listed(names)),
+            };
+            self.out
+                .report(
+                    ids::UNKNOWN_SERVER,
+                    span,
+                    format!("there is no server `{}`", brief(name)),
+                )
+                .label("not under `servers`")
+                .help(help);
+        }
+        known
+    }
+
+    /// Counts content that the case will hold in memory, and reports too much.
+    pub(crate) fn hold(&mut self, bytes: u64, span: &Span) {
+        /// Most bytes of content of one case.
+        const MOST: u64 = 256 << 20;
+        let before = self.content_bytes;
+        self.content_bytes = before.saturating_add(bytes);
+        if before <= MOST && self.content_bytes > MOST {
+            self.out
+                .report(ids::TOO_MUCH_CONTENT, span, "too much content")
+                .label("with this, the scenario holds more than 256 MiB")
+                .help("smaller bodies show the same; `endless` costs nothing");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! `servers`: their lanes before and around the steps.
+
+use scripted_servers::script::{ConnectionAct, Listen, PathPattern, Route};
+
+use crate::document::decode::{Fields, Keys, brief, not_yet};
+use crate::document::{Key, Node, Span, Value, ids};
+use crate::faults::Listed;
+use crate::plan::{LanesRequired, QueuePlan, ServerPlan};
+
+use super::names::is_name;
+use super::reading::Reading;
+use super::steps::{self, Place};
+
+static KEYS: Keys = Keys::new(
+    "a server",
+    &[
+        (
+            "listen",
+            "whether its port can be reached: `open` or `refuse`",
+        ),
+        ("connections", "what happens to accepted connections"),
+        ("script", "the steps that its requests take"),
+        ("routes", "steps by method and path"),
+    ],
+)
+.elsewhere(&[
+    ("respond", "a step of `script`"),
+    ("cut", "a step of `script`"),
+    ("raw", "a step of `script`"),
+    ("applies", "a step of `script`"),
+    ("then", "a step of `script`"),
+    ("status", "`respond` of a step of `script`"),
+])
+.not_yet(&["models", "tls", "protocol"]);
+
+/// The words of the lanes around the steps.
+pub(crate) const LANES: &[Listed] = &[
+    lane(
+        "then",
+        "close",
+        "the connection, idle since the answer, is closed",
+        "then: { close: 100ms }",
+    ),
+    lane(
+        "then",
+        "reset",
+        "the connection, idle since the answer, is reset",
+        "then: { reset: 100ms }",
+    ),
+    lane(
+        "connections",
+        "reset",
+        "an accepted connection is reset",
+        "connections: [reset, serve]",
+    ),
+    lane(
+        "connections",
+        "close",
+        "an accepted connection is closed",
+        "connections: [close, serve]",
+    ),
+    lane(
+        "connections",
+        "hang",
+        "an accepted connection is never read",
+        "connections: [hang]",
+    ),
+    lane(
+        "listen",
+        "refuse",
+        "nobody listens: every attempt to connect is refused",
+        "listen: refuse",
+    ),
+];
+
+const fn lane(
+    place: &'static str,
+    word: &'static str,
+    summary: &'static str,
+    example: &'static str,
+) -> Listed {
+    Listed {
+        place,
+        word,
+        summary,
+        example,
+    }
+}
+
+/// Reads `servers`, and makes their names known to the rest.
+pub(super) fn servers(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Vec<ServerPlan>> {
+    let node = document.need("servers", reading.out)?;
+    let entries = node.map("`servers`", reading.out)?;
+    if entries.is_empty() {
+        return node.wrong("`servers`", "a map with at least one server", reading.out);
+    }
+    let mut good = true;
+    for (name, _) in entries {
+        good &= server_name(name, reading);
+    }
+    let servers: Vec<_> = entries
+        .iter()
+        .map(|(name, node)| server(name, node, reading))
+        .collect();
+    let servers = servers.into_iter().collect::<Option<Vec<_>>>()?;
+    good.then_some(servers)
+}
+
+fn server_name(name: &Key, reading: &mut Reading<'_>) -> bool {
+    const LONGEST: usize = 40;
+    let is_column = reading.columns.contains(&name.text);
+    let taken = is_column || matches!(name.text.as_str(), "n" | "job");
+    let good = is_name(&name.text) && name.text.len() <= LONGEST && !taken;
+    if !good {
+        let label = match (is_column, taken) {
+            (true, _) => "a column has this name, too",
+            (false, true) => "this name is taken",
+            _ => "not a name",
+        };
+        let title = format!("`{}` cannot be the name of a server", brief(&name.text));
+        reading
+            .out
+            .report(ids::BAD_NAME, &name.span, title)
+            .label(label)
+            .help("a name is a lower-case word such as `api` or `dead_end`");
+    }
+    // A name in capitals is told once, and not again wherever it is used.
+    reading.servers.push(name.text.to_lowercase());
+    good
+}
+
+fn server(name: &Key, node: &Node, reading: &mut Reading<'_>) -> Option<ServerPlan> {
+    let fields = node.fields(&KEYS, reading.out)?;
+    let listen = match fields.get("listen") {
+        None => Some(Listen::Open),
+        Some(node) => listen(node, reading),
+    };
+    let connections = match fields.get("connections") {
+        None => Some(vec![ConnectionAct::Serve]),
+        Some(node) => connections(node, reading),
+    };
+    let queues = queues(&fields, name, reading);
+    let (listen, connections, mut queues) = (listen?, connections?, queues?);
+    let served = connections.contains(&ConnectionAct::Serve);
+    if queues.is_empty() && listen == Listen::Open && served {
+        reading
+            .out
+            .report(
+                ids::NO_SCRIPT,
+                &name.span,
+                format!("the server `{}` has no steps", name.text),
+            )
+            .label("it would not know what to answer")
+            .help("add `script:` with a step such as `respond: {status: 200}`");
+        return None;
+    }
+    // Nothing behind a port that never opens can fire.
+    let open = listen == Listen::Open;
+    for step in queues.iter_mut().flat_map(|queue| &mut queue.steps) {
+        step.required &= open && served;
+    }
+    unreachable_lanes(&fields, (listen, served), reading);
+    let first = connections
+        .iter()
+        .position(|act| *act != ConnectionAct::Serve);
+    Some(ServerPlan {
+        name: name.text.clone(),
+        line: reading.out.line(&name.span),
+        listen,
+        connections,
+        queues,
+        required: LanesRequired {
+            listen: !open,
+            connection: first.filter(|_| open),
+        },
+    })
+}
+
+fn listen(node: &Node, reading: &mut Reading<'_>) -> Option<Listen> {
+    if let Value::Map(entries) = &node.value
+        && let Some((key, _)) = entries.iter().find(|(key, _)| key.text == "phases")
+    {
+        not_yet(&key.span, "phases", reading.out);
+        return None;
+    }
+    if reading.later(node, &["drop"]) {
+        return None;
+    }
+    let words = [("open", Listen::Open), ("refuse", Listen::Refuse)];
+    node.word("a state of a port", &words, reading.out)
+}
+
+fn connections(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<ConnectionAct>> {
+    let words = [
+        ("serve", ConnectionAct::Serve),
+        ("reset", ConnectionAct::Reset),
+        ("close", ConnectionAct::Close),
+        ("hang", ConnectionAct::Hang),
+    ];
+    let items = node.filled_list("`connections`", reading.out)?;
+    let acts: Vec<_> = items
+        .iter()
+        .map(|item| {
+            if reading.later(item, &["tls-hang", "tls-reset", "tls-close"]) {
+                return None;
+            }
+            item.word("what happens to a connection", &words, reading.out)
+        })
+        .collect();
+    acts.into_iter().collect()
+}
+
+fn queues(fields: &Fields<'_>, name: &Key, reading: &mut Reading<'_>) -> Option<Vec<QueuePlan>> {
+    match fields.at_most_one_of(&["script", "routes"], reading.out)? {
+        None => Some(Vec::new()),
+        Some(("script", key, node)) => {
+            let route = Route {
+                method: None,
+                path: PathPattern::Any,
+            };
+            let steps = steps::steps(node, &Place::new(&name.text, &key.text, &route), reading)?;
+            Some(vec![QueuePlan {
+                pattern: key.text.clone(),
+                route,
+                steps,
+            }])
+        }
+        Some((_, _, node)) => routes(node, name, reading),
+    }
+}
+
+fn routes(node: &Node, name: &Key, reading: &mut Reading<'_>) -> Option<Vec<QueuePlan>> {
+    let entries = node.map("`routes`", reading.out)?;
+    if entries.is_empty() {
+        return node.wrong("`routes`", "a map with at least one route", reading.out);
+    }
+    let queues: Vec<_> = entries
+        .iter()
+        .map(|(pattern, steps)| {
+            let route = route(&pattern.text, &pattern.span, reading);
+            let any = Route {
+                method: None,
+                path: PathPattern::Any,
+            };
+            let place = Place::new(&name.text, &pattern.text, route.as_ref().unwrap_or(&any));
+            let steps = steps::steps(steps, &place, reading)?;
+            Some(QueuePlan {
+                pattern: pattern.text.clone(),
+                route: route?,
+                steps,
+            })
+        })
+        .collect();
+    queues.into_iter().collect()
+}
+
+/// `[METHOD ]/path` or `/path/*`.
+fn route(pattern: &str, span: &Span, reading: &mut Reading<'_>) -> Option<Route> {
+    let (method, path) = match pattern.split_once(' ') {
+        Some((method, path)) => (Some(method), path),
+        None => (None, pattern),
+    };
+    if method == Some("CONNECT") {
+        not_yet(span, "CONNECT", reading.out);
+        return None;
+    }
+    let token = |method: &str| !method.is_empty() && method.chars().all(|c| c.is_ascii_uppercase());
+    let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '*' | '?' | '#');
+    let stem = path.strip_suffix('*').unwrap_or(path);
+    let good = method.is_none_or(token)
+        && path.starts_with('/')
+        && stem.chars().all(plain)
+        && (stem.len() == path.len() || stem.ends_with('/'));
+    if !good {
+        reading
+            .out
+            .report(
+                ids::BAD_ROUTE,
+                span,
+                format!("`{}` is not a route", brief(pattern)),
+            )
+            .label("not a method and a path")
+            .help("write \"/path\", \"POST /path\" or \"/path/*\"");
+        return None;
+    }
+    let path = if stem.len() == path.len() {
+        PathPattern::Exact(path.to_owned())
+    } else {
+        PathPattern::Prefix(stem.to_owned())
+    };
+    Some(Route {
+        method: method.map(str::to_owned),
+        path,
+    })
+}
+
+/// What stands behind a lane that lets nothing through, unless another case
+/// opens it.
+fn unreachable_lanes(
+    fields: &Fields<'_>,
+    (listen, served): (Listen, bool),
+    reading: &mut Reading<'_>,
+) {
+    let closed = listen == Listen::Refuse;
+    for key in ["connections", "script", "routes"] {
+        let Some((key, _)) = fields.entry(key) else {
+            continue;
+        };
+        let why = match (closed, served, key.text.as_str()) {
+            (true, ..) => "the port refuses every connection",
+            (false, false, "script" | "routes") => "no connection is served",
+            _ => continue,
+        };
+        reading
+            .in_every_case
+            .report(
+                ids::UNREACHABLE,
+                &key.span,
+                format!("`{}` is never reached", key.text),
+            )
+            .label(why)
+            .help("remove it, or open the way to it");
+    }
+}

@@ -1,0 +1,153 @@
+//! `when`: which requests a step takes.
+
+use scripted_servers::script::{ConnectionUse, FieldTest, When};
+
+use crate::document::decode::Keys;
+use crate::document::{Node, ids};
+
+use super::reading::Reading;
+
+static KEYS: Keys = Keys::new(
+    "`when`",
+    &[
+        ("connection", "`fresh` or `reused`"),
+        (
+            "header",
+            "`{name, is: present or absent}` or `{name, equals}`",
+        ),
+        ("json", "`{pointer, equals}`"),
+        ("method", "a method"),
+        (
+            "since",
+            "not before this time since the server's first request",
+        ),
+        (
+            "until",
+            "only before this time since the server's first request",
+        ),
+    ],
+);
+
+static HEADER: Keys = Keys::new(
+    "`when.header`",
+    &[
+        ("name", "the header's name"),
+        ("is", "`present` or `absent`"),
+        ("equals", "its exact value"),
+    ],
+);
+
+static JSON: Keys = Keys::new(
+    "`when.json`",
+    &[
+        ("pointer", "a JSON pointer such as `/id`"),
+        ("equals", "the value that must stand there"),
+    ],
+);
+
+impl Reading<'_> {
+    /// Reads `when`.
+    pub(super) fn when(&mut self, node: &Node) -> Option<When> {
+        let fields = node.fields(&KEYS, self.out)?;
+        if fields.entries().is_empty() {
+            return node.wrong("`when`", "a map with at least one condition", self.out);
+        }
+        let uses = [
+            ("fresh", ConnectionUse::Fresh),
+            ("reused", ConnectionUse::Reused),
+        ];
+        let connection = fields
+            .get("connection")
+            .map(|node| node.word("a kind of connection", &uses, self.out));
+        let header = fields.get("header").map(|node| self.when_header(node));
+        let json = fields.get("json").map(|node| self.when_json(node));
+        let method = fields.get("method").map(|node| self.method(node));
+        let since = fields
+            .get("since")
+            .map(|node| node.duration("`since`", self.out));
+        let until = fields
+            .get("until")
+            .map(|node| node.duration("`until`", self.out));
+        if let (Some(Some(since)), Some(Some(until))) = (since, until)
+            && since >= until
+        {
+            self.out
+                .report(ids::BAD_RANGE, &node.span, "no time fits")
+                .label("`since` is not before `until`")
+                .help("swap the two");
+            return None;
+        }
+        Some(When {
+            connection: all_good(connection)?,
+            header: all_good(header)?,
+            json: all_good(json)?,
+            method: all_good(method)?,
+            since: all_good(since)?,
+            until: all_good(until)?,
+        })
+    }
+
+    fn when_header(&mut self, node: &Node) -> Option<(String, FieldTest)> {
+        let fields = node.fields(&HEADER, self.out)?;
+        let name = fields.need("name", self.out);
+        let (form, _, value) = fields.one_of(&["is", "equals"], self.out)?;
+        let name_node = name?;
+        let name = name_node.text("`name`", self.out)?;
+        if !self.field_name(name, &name_node.span) {
+            return None;
+        }
+        let test = if form == "equals" {
+            FieldTest::Equals(value.any_text("`equals`", self.out)?.to_owned())
+        } else {
+            let words = [("present", true), ("absent", false)];
+            match value.word("a state of a header", &words, self.out)? {
+                true => FieldTest::Present,
+                false => FieldTest::Absent,
+            }
+        };
+        Some((name.to_owned(), test))
+    }
+
+    fn when_json(&mut self, node: &Node) -> Option<(String, serde_json::Value)> {
+        let fields = node.fields(&JSON, self.out)?;
+        let pointer = fields.need("pointer", self.out);
+        let equals = fields.need("equals", self.out);
+        let pointer = self.pointer(pointer?)?;
+        Some((pointer, self.json_value(equals?)?))
+    }
+
+    /// A JSON pointer (RFC 6901).
+    pub(super) fn pointer(&mut self, node: &Node) -> Option<String> {
+        let text = node.any_text("a JSON pointer", self.out)?;
+        if !text.is_empty() && !text.starts_with('/') {
+            self.out
+                .report(ids::BAD_POINTER, &node.span, "not a JSON pointer")
+                .label("it begins with `/`")
+                .help(format!("write \"/{text}\""));
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    /// The name of a method: a token, in capitals.
+    pub(super) fn method(&mut self, node: &Node) -> Option<String> {
+        let text = node.text("a method", self.out)?;
+        if !text.chars().all(|c| c.is_ascii_uppercase() || c == '-') {
+            self.out
+                .report(ids::BAD_METHOD, &node.span, "not a method")
+                .label("a method is a word in capitals")
+                .help("write GET, POST, PUT, DELETE or another method");
+            return None;
+        }
+        Some(text.to_owned())
+    }
+}
+
+/// Turns "not there, wrong or good" into "wrong, or perhaps there".
+pub(crate) fn all_good<T>(read: Option<Option<T>>) -> Option<Option<T>> {
+    match read {
+        None => Some(None),
+        Some(None) => None,
+        Some(good) => Some(good),
+    }
+}

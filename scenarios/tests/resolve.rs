@@ -1,0 +1,217 @@
+//! From Plans to scripts and requests, with and without faults.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use scenarios::document::{Source, render};
+use scenarios::manifest::{Manifest, Operation, OperationName, Policy, Start};
+use scenarios::plan::Plan;
+use scenarios::resolve::{calls, server_scripts};
+use scenarios::template::Bindings;
+use scenarios::validate::{Known, scenario};
+use scripted_servers::script::{ConnectionAct, Listen, PathPattern, ServerScript};
+use scripted_servers::wire::WireStep;
+
+fn plan(text: &str) -> Plan {
+    let source = Source {
+        path: "a.yaml".to_owned(),
+        text: format!("title: t\nwhy: w\n{text}expect: {{ must: [ {{ honest: true }} ] }}\n"),
+    };
+    let plans = scenario(&source, "area/name", 7, &Known::default());
+    plans
+        .unwrap_or_else(|found| panic!("{}", render(&found, &source, false)))
+        .remove(0)
+}
+
+fn manifest() -> Manifest {
+    let operation = |method: &str, path: &str, content| Operation {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        content,
+    };
+    Manifest {
+        name: "x".to_owned(),
+        title: "x".to_owned(),
+        file: "x.yaml".to_owned(),
+        start: Start::Adapter(Vec::new()),
+        programs: Vec::new(),
+        version: Vec::new(),
+        abilities: Default::default(),
+        operations: BTreeMap::from([
+            (OperationName::Create, operation("POST", "/v1/orders", true)),
+            (
+                OperationName::Fetch,
+                operation("GET", "/v1/orders/1", false),
+            ),
+            (OperationName::Upload, operation("PUT", "/v1/files/1", true)),
+        ]),
+        policy: Policy::default(),
+        errors: Vec::new(),
+        defects: Default::default(),
+    }
+}
+
+fn bindings() -> Bindings {
+    let address = |port: u16| ([127, 0, 0, 1], port).into();
+    Bindings(BTreeMap::from([
+        ("api".to_owned(), address(1000)),
+        ("dead".to_owned(), address(2000)),
+    ]))
+}
+
+fn scripts(plan: &Plan) -> Vec<ServerScript> {
+    server_scripts(plan, &manifest(), &bindings())
+}
+
+#[test]
+fn a_literal_call_is_sent_as_it_is_written() {
+    let plan = plan(
+        r#"
+servers: { api: { script: [ { applies: x, respond: { status: 503 } } ] } }
+calls:
+  - { method: PUT, url: "{api}/a?b=1", headers: { X-Port: "{api.port}", X-Two: ["1", "2"] }, body: { bytes: 3 }, body_as: stream, pause: 20ms }
+"#,
+    );
+    let calls = calls(&plan, &manifest(), &bindings());
+    let call = &calls[0];
+    assert_eq!(
+        (call.method.as_str(), call.url.as_str()),
+        ("PUT", "http://127.0.0.1:1000/a?b=1")
+    );
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let headers = [
+        header("X-Port", "1000"),
+        header("X-Two", "1"),
+        header("X-Two", "2"),
+    ];
+    assert_eq!(call.headers, headers);
+    assert_eq!(call.body.as_ref().map(Vec::len), Some(3));
+    assert!(call.stream_body);
+    assert_eq!((call.id, call.pause), (1, Duration::from_millis(20)));
+}
+
+#[test]
+fn an_operation_is_what_the_manifest_binds() {
+    let plan = plan(
+        r#"
+servers: { api: { script: [ { applies: order, cut: { after: request, with: reset } } ] } }
+call: { operation: create, at: "{api}" }
+"#,
+    );
+    let calls = calls(&plan, &manifest(), &bindings());
+    assert_eq!(calls[0].operation, Some(OperationName::Create));
+    assert_eq!(calls[0].url, "http://127.0.0.1:1000/v1/orders");
+    assert_eq!(calls[0].headers[0].1, "application/json");
+    let body = calls[0].body.as_ref().expect("content");
+    let json: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+    assert_eq!(json["call"], 1);
+    let route = &scripts(&plan)[0].queues[0].route;
+    assert_eq!(route.method.as_deref(), Some("POST"));
+    assert_eq!(route.path, PathPattern::Exact("/v1/orders".to_owned()));
+}
+
+#[test]
+fn an_upload_has_its_size() {
+    let plan = plan(
+        r#"
+servers: { api: { script: [ { applies: file, cut: { after: { body: half }, with: reset } } ] } }
+call: { operation: upload, at: "{api}", size: 64KiB }
+"#,
+    );
+    let calls = calls(&plan, &manifest(), &bindings());
+    assert_eq!(calls[0].body.as_ref().map(Vec::len), Some(64 << 10));
+}
+
+#[test]
+fn a_script_takes_every_request_where_work_or_redirects_may_lead_anywhere() {
+    for rest in [
+        // A redirect.
+        r#"
+servers: { api: { script: [ { applies: x, respond: { status: 307, headers: { Location: "/other" } } } ] } }
+call: { operation: create, at: "{api}" }
+"#,
+        // Two operations.
+        r#"
+servers: { api: { script: [ { applies: x, respond: { status: 503 } } ] } }
+calls: [ { operation: create, at: "{api}" }, { operation: fetch, at: "{api}" } ]
+"#,
+        // A literal call beside the operation.
+        r#"
+servers: { api: { script: [ { applies: x, respond: { status: 503 } } ] } }
+calls: [ { operation: create, at: "{api}" }, { url: "{api}/x" } ]
+"#,
+        // The step is taken before the path is known.
+        r#"
+servers: { api: { script: [ { cut: { after: { head: 1 }, with: reset } }, { applies: x, respond: { status: 200 } } ] } }
+call: { operation: create, at: "{api}" }
+"#,
+    ] {
+        let scripts = scripts(&plan(rest));
+        assert_eq!(scripts[0].queues[0].route.path, PathPattern::Any, "{rest}");
+        assert_eq!(scripts[0].queues[0].route.method, None, "{rest}");
+    }
+}
+
+#[test]
+fn only_a_step_inside_the_head_is_marked() {
+    let plan = plan(
+        r#"
+servers: { api: { script: [ { cut: { after: { head: half }, with: reset } }, { applies: x, cut: { after: { head: all }, with: reset } } ] } }
+call: { url: "{api}/x" }
+"#,
+    );
+    let steps = &scripts(&plan)[0].queues[0].steps;
+    assert_eq!((steps[0].inside_head, steps[1].inside_head), (true, false));
+}
+
+/// Whether a program leaves any proof of a fault.
+fn can_fire(step: &scripted_servers::script::Step) -> bool {
+    let steps = &step.program.steps;
+    steps.iter().any(|step| matches!(step, WireStep::Fired(_)))
+}
+
+#[test]
+fn without_faults_nothing_required_can_fire_and_the_rest_stays() {
+    let plan = plan(
+        r#"
+servers:
+  api:
+    connections: [serve, reset, serve]
+    script:
+      - { applies: x, delay: 5ms, respond: { status: 503 }, then: { close: 1s } }
+      - { respond: { status: 429 } }
+  dead: { listen: refuse }
+calls: [ { url: "{api}/1" }, { url: "{dead}/2" } ]
+"#,
+    );
+    let off = plan.without_faults();
+    let scripts = scripts(&off);
+    let (api, dead) = (&scripts[0], &scripts[1]);
+    assert_eq!(api.connections, [ConnectionAct::Serve; 3]);
+    let steps = &api.queues[0].steps;
+    assert_eq!((can_fire(&steps[0]), can_fire(&steps[1])), (false, true));
+    assert_eq!(dead.listen, Listen::Open);
+    assert!(!can_fire(&dead.queues[0].steps[0]));
+    // What was required still is, so that a judge sees that it did not fire.
+    assert!(off.servers[0].queues[0].steps[0].required);
+    assert_eq!(off.servers[0].required, plan.servers[0].required);
+    assert_eq!(off.servers[1].required, plan.servers[1].required);
+    assert_eq!(off.expect, plan.expect);
+}
+
+#[test]
+fn a_plan_survives_being_written_and_read() {
+    let plan = plan(
+        r#"
+servers:
+  api:
+    routes:
+      "POST /x": [ { when: { header: { name: A, equals: "1" }, since: 1ms }, applies: x, key: { path: last }, raw: [ { text: "a" }, { pause: 1ms }, { hex: "00" } ] } ]
+  dead: { listen: refuse }
+calls: [ { method: POST, url: "{api}/x", headers: { A: "{dead}" }, body: { json: { a: [1, true, "x"] } } } ]
+limits: { attempts: 2, idle: 1500ms }
+"#,
+    );
+    let text = serde_json::to_string(&plan).expect("written");
+    assert_eq!(serde_json::from_str::<Plan>(&text).expect("read"), plan);
+}
