@@ -87,7 +87,8 @@ impl Memory {
         }
     }
 
-    fn act(&self, act: Act, says: &mut VecDeque<u8>) {
+    /// Does one thing as the peer.
+    pub(super) fn act(&self, act: Act, says: &mut VecDeque<u8>) {
         let mut state = self.state();
         if state.peer_gone || state.server_reset {
             return;

@@ -3,14 +3,14 @@
 
 mod memory;
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use crate::clock::Clock;
-use crate::connection::Connection;
-use crate::drain::drain;
+use crate::connection::{Connection, drain};
 use crate::event::What;
 use crate::ledger;
 use crate::script::{ConnectionAct, ServerScript, Step};
@@ -35,30 +35,56 @@ struct Outcome {
     events: Vec<What>,
 }
 
-fn play(steps: Vec<WireStep>, inside_head: bool, acts: Vec<(u64, Act)>) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+/// A cell with one server, and one connection to it.
+struct Scene {
+    record: Arc<ledger::Memory>,
+    clock: Arc<Jumping>,
+    cell: Arc<Cell>,
+    memory: Memory,
+    line: Connection<Memory>,
+}
+
+fn scene(step: Step) -> Scene {
+    let (record, clock) = (ledger::Memory::new(), Jumping::start());
+    let cell = Arc::new(Cell::new(clock.clone(), record.clone()));
+    let script = ServerScript::new("api").script(vec![step]);
+    let server = Arc::new(Server::new(cell.clone(), script));
+    let memory = Memory::default();
+    Scene {
+        line: Connection::new(memory.clone(), server, 1),
+        record,
+        clock,
+        cell,
+        memory,
+    }
+}
+
+fn in_jumping_time<R>(future: impl Future<Output = R>) -> R {
+    tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
-        .unwrap();
-    runtime.block_on(async {
-        let (record, clock) = (ledger::Memory::new(), Jumping::start());
-        let cell = Arc::new(Cell::new(clock.clone(), record.clone()));
-        let program = WireProgram {
-            steps,
-            answer: None,
-        };
-        let step = Step {
-            inside_head,
-            ..Step::new(program)
-        };
-        let script = ServerScript::new("api").script(vec![step]);
-        let memory = Memory::default();
-        let mut line = Connection::new(
-            memory.clone(),
-            Arc::new(Server::new(cell.clone(), script)),
-            1,
-        );
+        .unwrap()
+        .block_on(future)
+}
+
+fn play(steps: Vec<WireStep>, inside_head: bool, acts: Vec<(u64, Act)>) -> Outcome {
+    let program = WireProgram {
+        steps,
+        answer: None,
+    };
+    let step = Step {
+        inside_head,
+        ..Step::new(program)
+    };
+    in_jumping_time(async {
+        let Scene {
+            record,
+            clock,
+            cell,
+            memory,
+            mut line,
+        } = scene(step);
         tokio::spawn(memory.clone().play(REQUEST.to_vec(), acts));
         let over = tokio::select! {
             () = live(&mut line, ConnectionAct::Serve, 0) => true,
@@ -224,6 +250,30 @@ fn fired_steps(steps: &[WireStep]) -> usize {
         .iter()
         .filter(|step| matches!(step, WireStep::Fired(_)))
         .count()
+}
+
+#[test]
+fn what_arrives_of_a_request_after_its_script_was_stopped_takes_no_step() {
+    in_jumping_time(async {
+        let mut scene = scene(Step::answer(200, "never"));
+        let mut says = REQUEST.iter().copied().collect();
+        scene.memory.act(Act::Send(20), &mut says);
+        tokio::select! {
+            biased;
+            () = live(&mut scene.line, ConnectionAct::Serve, 0) => panic!("it ended"),
+            _busy = scene.clock.sleep_until(Duration::from_secs(1)) => {}
+        }
+        scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+        scene.cell.set_over();
+        drain(&mut scene.line).await;
+        let events = scene.record.events();
+        let has = |wanted: fn(&What) -> bool| events.iter().any(|event| wanted(&event.what));
+        assert!(has(|what| matches!(
+            what,
+            What::Delivered { drained: false, .. }
+        )));
+        assert!(!has(|what| matches!(what, What::Taken { .. })));
+    });
 }
 
 proptest! {
