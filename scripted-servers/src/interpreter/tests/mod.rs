@@ -238,7 +238,7 @@ fn any_acts() -> impl Strategy<Value = Vec<(u64, Act)>> {
     proptest::collection::vec(any_act(), 0..8)
 }
 
-fn fired(events: &[What]) -> usize {
+fn fired_events(events: &[What]) -> usize {
     events
         .iter()
         .filter(|what| matches!(what, What::Fired { .. }))
@@ -276,6 +276,53 @@ fn what_arrives_of_a_request_after_its_script_was_stopped_takes_no_step() {
     });
 }
 
+#[test]
+fn no_part_that_begins_after_the_client_left_has_fired() {
+    let wait = WireStep::Wait(Duration::from_secs(1));
+    let drip = WireStep::Drip {
+        bytes: b"ab".as_slice().into(),
+        size: 1,
+        every: Duration::from_secs(1),
+    };
+    let endless = WireStep::Endless {
+        unit: b"a".as_slice().into(),
+        every: None,
+    };
+    let fired = || WireStep::Fired("fault");
+    let programs = [
+        vec![fired(), WireStep::End(End::Hang)],
+        vec![fired(), WireStep::End(End::Reset)],
+        vec![fired(), WireStep::End(End::Close)],
+        vec![wait.clone(), fired()],
+        vec![fired(), wait],
+        vec![drip.clone(), fired()],
+        vec![fired(), drip],
+        vec![endless.clone(), fired()],
+        vec![fired(), endless],
+    ];
+    for program in programs {
+        let steps = [vec![WireStep::ReadUntil(RequestPoint::Request)], program].concat();
+        let outcome = in_jumping_time(async {
+            let mut scene = scene(Step::new(WireProgram {
+                steps: steps.clone(),
+                answer: None,
+            }));
+            let mut says = REQUEST.iter().copied().collect();
+            scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+            scene.memory.act(Act::Close, &mut says);
+            live(&mut scene.line, ConnectionAct::Serve, 0).await;
+            scene.line.close();
+            scene.record.events()
+        });
+        let what: Vec<What> = outcome.into_iter().map(|event| event.what).collect();
+        assert_eq!(fired_events(&what), 0, "{steps:?}");
+        assert!(
+            what.iter()
+                .any(|what| matches!(what, What::Delivered { .. }))
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn a_program_ends_soon_after_its_peer_has_ended(
@@ -292,7 +339,7 @@ proptest! {
         // with the write that finds the peer gone.
         let bound = Duration::from_millis(left_at + 4000);
         prop_assert!(outcome.over_at.is_some_and(|at| at <= bound), "over at {:?}", outcome.over_at);
-        prop_assert!(fired(&outcome.events) <= fired_steps(&steps));
+        prop_assert!(fired_events(&outcome.events) <= fired_steps(&steps));
     }
 
     #[test]
@@ -312,7 +359,7 @@ proptest! {
             _ => None,
         });
         prop_assert_eq!(told, Some(outcome.written.len() as u64));
-        prop_assert!(fired(&outcome.events) <= fired_steps(&steps));
+        prop_assert!(fired_events(&outcome.events) <= fired_steps(&steps));
     }
 
     #[test]
@@ -333,7 +380,7 @@ proptest! {
             Some(WireStep::End(End::Reset | End::Close) | WireStep::EndWhenIdle(..))
         );
         prop_assert_eq!(outcome.ended_by_server, ends);
-        prop_assert_eq!(fired(&outcome.events), fired_steps(&steps));
+        prop_assert_eq!(fired_events(&outcome.events), fired_steps(&steps));
         let delivered = outcome.events.iter().filter(|what| matches!(what, What::Delivered { drained: false, .. }));
         prop_assert_eq!(delivered.count(), 1);
     }
