@@ -276,6 +276,34 @@ fn what_arrives_of_a_request_after_its_script_was_stopped_takes_no_step() {
     });
 }
 
+fn cut_after_one_byte(acts: Vec<(u64, Act)>) -> (bool, Duration) {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Head(Position::Bytes(1))),
+        WireStep::Fired("cut"),
+        WireStep::End(End::Reset),
+    ];
+    let outcome = play(steps, true, acts);
+    assert_eq!(fired_events(&outcome.events), 1);
+    let delivered = |what: &What| matches!(what, What::Delivered { .. });
+    let over_at = outcome.over_at.expect("it ends by itself");
+    (outcome.events.iter().any(delivered), over_at)
+}
+
+#[test]
+fn a_cut_waits_for_the_rest_of_a_small_request_but_not_for_ever() {
+    let millis = Duration::from_millis;
+    let whole = REQUEST.len();
+    let (delivered, at) = cut_after_one_byte(vec![(0, Act::Send(whole))]);
+    assert!(delivered && at >= millis(20) && at < millis(40), "{at:?}");
+    let (delivered, at) = cut_after_one_byte(vec![(0, Act::Send(3)), (300, Act::Send(whole))]);
+    assert!(delivered && at >= millis(320) && at < millis(340), "{at:?}");
+    let (delivered, at) = cut_after_one_byte(vec![(0, Act::Send(3))]);
+    assert!(
+        !delivered && at >= millis(500) && at < millis(520),
+        "{at:?}"
+    );
+}
+
 #[test]
 fn no_part_that_begins_after_the_client_left_has_fired() {
     let wait = WireStep::Wait(Duration::from_secs(1));
