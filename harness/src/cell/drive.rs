@@ -5,7 +5,6 @@
 //! is on the cell's clock or on facts.
 
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use client_kit::protocol::Control;
@@ -20,14 +19,16 @@ use super::processors::Processors;
 use super::streams::{Input, Output};
 use super::talk::Talk;
 use crate::evidence::{EvidenceLog, Signals};
-use crate::launch::{Launched, Launcher, Program, Status};
+use crate::launch::{Launcher, Status, Stdin, Watch};
 use crate::protocol::control_line;
 use crate::run::{Interrupt, Slot};
 
 /// One client's way through a cell.
 pub(super) struct Errand<'a> {
-    pub(super) wirefault: &'a Path,
-    pub(super) program: Program<'a>,
+    /// The launcher that has been started for it.
+    pub(super) launcher: Launcher,
+    pub(super) args: &'a [String],
+    pub(super) stdin: Stdin,
     pub(super) talk: Talk,
     pub(super) patience: Patience,
     pub(super) log: &'a EvidenceLog,
@@ -60,12 +61,13 @@ pub(super) enum Ended {
     Broken,
 }
 
-/// Runs the client to its end.
-pub(super) async fn drive(errand: Errand<'_>) -> io::Result<Ended> {
-    let launched = Launched::start(errand.wirefault, &errand.program)?;
+/// Runs the client to its end. With it comes its launcher, which is waited for
+/// when dropped.
+pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
+    let launched = errand.launcher.launch(errand.args, errand.stdin)?;
     let now = errand.clock.now();
     let driver = Driver {
-        args: errand.program.args,
+        args: errand.args,
         talk: errand.talk,
         log: errand.log,
         clock: errand.clock,
@@ -82,7 +84,9 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<Ended> {
         killed: false,
         interrupted: false,
     };
-    driver.run(launched.launcher).await
+    let mut watch = launched.watch;
+    let ended = driver.run(&mut watch).await?;
+    Ok((ended, watch))
 }
 
 struct Driver<'a> {
@@ -118,7 +122,7 @@ enum Woken {
 }
 
 impl Driver<'_> {
-    async fn run(mut self, mut launcher: Launcher) -> io::Result<Ended> {
+    async fn run(mut self, launcher: &mut Watch) -> io::Result<Ended> {
         loop {
             let facts = self.facts();
             let until = match self.ending.next(self.clock.now(), &facts) {
@@ -132,11 +136,11 @@ impl Driver<'_> {
                     launcher.kill();
                     continue;
                 }
-                Act::Abandon => return self.broken(&mut launcher, "does not answer"),
+                Act::Abandon => return self.broken(launcher, "does not answer"),
             };
-            match self.wait(&mut launcher, until).await? {
+            match self.wait(launcher, until).await? {
                 Woken::Status(None) => {
-                    return self.broken(&mut launcher, "was killed, not by wirefault");
+                    return self.broken(launcher, "was killed, not by wirefault");
                 }
                 Woken::Status(Some(status)) => {
                     if let Some(ended) = self.status(status)? {
@@ -162,7 +166,7 @@ impl Driver<'_> {
         }
     }
 
-    async fn wait(&mut self, launcher: &mut Launcher, until: Duration) -> io::Result<Woken> {
+    async fn wait(&mut self, launcher: &mut Watch, until: Duration) -> io::Result<Woken> {
         let look = self.processors.next_look();
         let until = look.map_or(until, |look| look.min(until));
         let woken = tokio::select! {
@@ -282,7 +286,7 @@ impl Driver<'_> {
 
     /// Without its launcher the client is dead too: the kernel has seen to that,
     /// and what it had started is swept here.
-    fn broken(&mut self, launcher: &mut Launcher, how: &str) -> io::Result<Ended> {
+    fn broken(&mut self, launcher: &mut Watch, how: &str) -> io::Result<Ended> {
         let count = launcher.abandon();
         (self.client_ended)();
         self.processors.give_back();
