@@ -5,6 +5,7 @@
 //! is on the cell's clock or on facts.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use client_kit::protocol::Control;
@@ -33,14 +34,15 @@ pub(super) struct Errand<'a> {
     pub(super) patience: Patience,
     pub(super) log: &'a EvidenceLog,
     pub(super) clock: &'a dyn Clock,
-    pub(super) stdout: Kept,
-    pub(super) stderr: Kept,
+    /// Where what it prints is kept.
+    pub(super) stdout: PathBuf,
+    pub(super) stderr: PathBuf,
     /// The processor that it may keep busy, until it waits for something.
     pub(super) slot: Slot,
     pub(super) interrupt: &'a Interrupt,
     /// Called in the moment in which the client is known to have ended. May
     /// block while the servers read out what it has left.
-    pub(super) client_ended: &'a (dyn Fn() + Sync),
+    pub(super) client_ended: &'a dyn Fn(),
 }
 
 /// How an errand ended.
@@ -77,8 +79,8 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         signals: errand.log.signals(),
         processors: Processors::new(errand.slot),
         stdin: Input::new(launched.stdin),
-        stdout: Output::new(launched.stdout, errand.stdout),
-        stderr: Output::new(launched.stderr, errand.stderr),
+        stdout: Output::new(launched.stdout, Kept::create(&errand.stdout)?),
+        stderr: Output::new(launched.stderr, Kept::create(&errand.stderr)?),
         complete: None,
         ended_at: None,
         killed: false,
@@ -95,7 +97,7 @@ struct Driver<'a> {
     log: &'a EvidenceLog,
     clock: &'a dyn Clock,
     interrupt: &'a Interrupt,
-    client_ended: &'a (dyn Fn() + Sync),
+    client_ended: &'a dyn Fn(),
     ending: Ending,
     signals: watch::Receiver<Signals>,
     processors: Processors,
@@ -208,18 +210,15 @@ impl Driver<'_> {
                 monotonic_ns,
                 run_delay_ns,
             } => {
-                let client_ended = self.client_ended;
                 let ago = crate::launch::monotonic_ns().saturating_sub(monotonic_ns);
                 let ended_at = self.clock.now().saturating_sub(Duration::from_nanos(ago));
                 self.ended_at = Some(ended_at);
                 self.killed = killed;
                 self.processors.ended(run_delay_ns);
-                // Beside each other: the servers have to know at once, and may
-                // take their time.
-                std::thread::scope(|scope| {
-                    scope.spawn(client_ended);
-                    self.exited(code, signal)
-                })?;
+                // The servers first. They take their time, but what the client
+                // left in its pipes stays there, and its time is known.
+                (self.client_ended)();
+                self.exited(code, signal)?;
                 self.ending.going(self.clock.now());
             }
             Status::Swept { count, left } => return self.swept(count, left).map(Some),

@@ -14,6 +14,7 @@ mod streams;
 mod talk;
 mod work;
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +27,6 @@ use scripted_servers::clock::{Clock, RealClock};
 use self::drive::{Ended, Errand, drive};
 use self::ending::Patience;
 use self::folder::CellFolder;
-use self::kept::Kept;
 use self::stage::Stage;
 use self::work::Assignment;
 use crate::evidence::{self, EvidenceLog, Limits};
@@ -91,6 +91,8 @@ fn run_in(
     slot: Slot,
     remains: &mut Remains,
 ) -> Option<CellVerdict> {
+    // First, as it takes longest to be ready.
+    let launcher = Launcher::start(&options.wirefault, &folder.environment(), &folder.scratch());
     let mut record = record_of(job);
     let clock = RealClock::start();
     let log = match prepare(folder, &record, &clock) {
@@ -107,7 +109,7 @@ fn run_in(
         clock,
         log: log.clone(),
     };
-    match unwind(|| cell.run(slot, &mut remains.watch)) {
+    match unwind(|| cell.run(launcher, slot, &mut remains.watch)) {
         Ok(Ended::Ran(ended_by)) => log.client(ClientEvent::End { ended_by }),
         Ok(Ended::Interrupted) => return None,
         // The evidence says what happened.
@@ -198,7 +200,7 @@ fn prepare(
     folder: &CellFolder,
     record: &CellRecord,
     clock: &Arc<dyn Clock>,
-) -> std::io::Result<EvidenceLog> {
+) -> io::Result<EvidenceLog> {
     write_json(&folder.record(), record)?;
     let limits = Limits {
         cap: record.plan.cap,
@@ -207,7 +209,7 @@ fn prepare(
     EvidenceLog::create(&folder.events(), clock.clone(), limits)
 }
 
-fn write_json(path: &Path, value: &impl serde::Serialize) -> std::io::Result<()> {
+fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
     let mut json = serde_json::to_vec_pretty(value)?;
     json.push(b'\n');
     std::fs::write(path, json)
@@ -237,16 +239,15 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    fn run(&self, slot: Slot, watch: &mut Option<Watch>) -> Result<Ended, String> {
+    fn run(
+        &self,
+        launcher: io::Result<Launcher>,
+        slot: Slot,
+        watch: &mut Option<Watch>,
+    ) -> Result<Ended, String> {
+        let launcher = launcher.map_err(|error| format!("no launcher can be started: {error}"))?;
         let plan = &self.job.plan;
         let manifest = &self.job.client.manifest;
-        // First, as it takes longest to be ready.
-        let launcher = Launcher::start(
-            &self.options.wirefault,
-            &self.folder.environment(),
-            &self.folder.work(),
-        )
-        .map_err(|error| format!("no launcher can be started: {error}"))?;
         let stage = Stage::set(plan, manifest, self.clock.clone(), self.log.clone())?;
         let ended = self.run_client(launcher, &stage, slot);
         // Whatever happened, the servers' side is brought to its end.
@@ -269,7 +270,7 @@ impl Cell<'_> {
             stdin,
             can_finish,
         } = work::assign(self.job, &self.options.wirefault, self.folder, stage)?;
-        let own = |error: std::io::Error| format!("the client cannot be run: {error}");
+        let own = |error: io::Error| format!("the client cannot be run: {error}");
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -286,8 +287,8 @@ impl Cell<'_> {
             },
             log: &self.log,
             clock: &*self.clock,
-            stdout: Kept::create(&self.folder.stdout()).map_err(own)?,
-            stderr: Kept::create(&self.folder.stderr()).map_err(own)?,
+            stdout: self.folder.stdout(),
+            stderr: self.folder.stderr(),
             slot,
             interrupt: &self.options.interrupt,
             client_ended: &|| stage.client_ended(),
