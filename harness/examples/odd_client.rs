@@ -127,9 +127,9 @@ fn exit_127() -> Done {
 }
 
 fn leaves_a_child() -> Done {
-    let script = "trap '' TERM HUP; echo $$ > ../../pid; while :; do sleep 1; done";
+    let script = "trap '' TERM HUP; echo $$ > ../pid; while :; do sleep 1; done";
     Command::new("setsid").args(["sh", "-c", script]).spawn()?;
-    while !std::path::Path::new("../../pid").exists() {
+    while !std::path::Path::new("../pid").exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
     good_then_exit()
