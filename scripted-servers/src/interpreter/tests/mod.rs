@@ -305,6 +305,50 @@ fn a_cut_waits_for_the_rest_of_a_small_request_but_not_for_ever() {
 }
 
 #[test]
+fn an_idle_connection_is_not_reset_before_the_answer_is_taken() {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Request),
+        WireStep::Send(b"answer".as_slice().into()),
+        WireStep::Fired("idle"),
+        WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Reset),
+    ];
+    let acts = vec![(0, Act::Send(REQUEST.len())), (300, Act::Read(6))];
+    let outcome = play(steps, false, acts);
+    assert!(outcome.ended_by_server);
+    assert!(outcome.over_at >= Some(Duration::from_millis(300)));
+    assert_eq!(fired_events(&outcome.events), 1);
+}
+
+#[test]
+fn what_comes_in_pieces_after_a_fin_is_counted_whole() {
+    let program = WireProgram {
+        steps: vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::End(End::Close),
+        ],
+        answer: None,
+    };
+    let says = [REQUEST, REQUEST].concat();
+    let half = REQUEST.len() / 2;
+    let acts = vec![
+        (0, Act::Send(REQUEST.len())),
+        (100, Act::Send(half)),
+        (10, Act::Send(REQUEST.len() - half)),
+    ];
+    let events = in_jumping_time(async {
+        let mut scene = scene(Step::new(program));
+        tokio::spawn(scene.memory.clone().play(says, acts));
+        live(&mut scene.line, ConnectionAct::Serve, 0).await;
+        scene.line.close();
+        scene.record.events()
+    });
+    let count =
+        |wanted: fn(&What) -> bool| events.iter().filter(|event| wanted(&event.what)).count();
+    assert_eq!(count(|what| matches!(what, What::Delivered { .. })), 2);
+    assert_eq!(count(|what| matches!(what, What::Taken { .. })), 1);
+}
+
+#[test]
 fn no_part_that_begins_after_the_client_left_has_fired() {
     let wait = WireStep::Wait(Duration::from_secs(1));
     let drip = WireStep::Drip {
