@@ -6,6 +6,7 @@ mod samples;
 
 use reports::formats::{View, text::FORMAT};
 use reports::record::RunRecord;
+use scenarios::verdict::EndedBy;
 
 fn text(record: &RunRecord, view: View) -> String {
     String::from_utf8((FORMAT.render)(record, &view)).unwrap()
@@ -86,4 +87,28 @@ fn no_line_of_the_matrix_is_wider_than_the_terminal() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
     }
+}
+
+#[test]
+fn the_totals_say_in_how_many_cells_the_harness_made_the_end() {
+    let mut record = samples::quiet();
+    let all = text(&record, PLAIN);
+    assert!(!all.contains("Bounded"), "{all}");
+    record.cells[0].judged.ended_by = Some(EndedBy::Finish);
+    record.cells[1].judged.ended_by = Some(EndedBy::Deadline);
+    let all = text(&record, PLAIN);
+    let line = "Bounded: 1 stopped at the deadline, 1 told to finish; requests after that end are not ruled out.\n";
+    assert!(all.contains(line), "{all}");
+}
+
+#[test]
+fn a_cell_that_differs_says_what_bounds_it() {
+    let mut record = samples::eventful();
+    assert!(!text(&record, PLAIN).contains("    bounded"));
+    for cell in &mut record.cells {
+        cell.judged.ended_by = Some(EndedBy::Cap);
+    }
+    let all = text(&record, PLAIN);
+    let fact = "    bounded    stopped at the cap; later requests are not ruled out\n";
+    assert!(all.contains(fact), "{all}");
 }
