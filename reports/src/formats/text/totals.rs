@@ -91,8 +91,13 @@ pub(super) fn render(record: &RunRecord, view: &View) -> String {
         .suite_digest
         .get(..12)
         .unwrap_or(&record.suite_digest);
+    let suite = match digest {
+        // A cell alone does not know it.
+        "" => String::new(),
+        digest => format!(" suite {digest},"),
+    };
     let what = format!(
-        "wirefault {}, suite {digest}, seed {}.",
+        "wirefault {},{suite} seed {}.",
         record.tool_version, record.seed
     );
     let mut out = String::new();
