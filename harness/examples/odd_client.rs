@@ -25,6 +25,7 @@ fn main() -> Done {
         "good-then-exit" => good_then_exit(),
         "report-only" => report_only(),
         "late-request" => late_request(),
+        "late-by-three-seconds" => late_by_three_seconds(),
         "deaf-to-finish" => deaf_to_finish(),
         "for-ever" => for_ever(),
         "garbage" => print("this is not the protocol\n".as_bytes()),
@@ -75,6 +76,18 @@ fn late_request() -> Done {
         request(&call)?;
         report(&call)?;
         std::thread::sleep(Duration::from_millis(100));
+        request(&call)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// As above, so late that the program was told to finish meanwhile, which it
+/// does once its request is through.
+fn late_by_three_seconds() -> Done {
+    for call in work()?.calls {
+        request(&call)?;
+        report(&call)?;
+        std::thread::sleep(Duration::from_secs(3));
         request(&call)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,12 @@ use std::time::Duration;
 
 use scenarios::verdict::EndedBy;
 
-/// Time from telling a program to finish to killing it.
+/// Time that a program gets to end after it was told to finish, as long as the
+/// deadline allows: what it still has in hand, a retry that waits for its time
+/// above all, is seen. A program that has nothing left ends at once.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// The part of that which the deadline does not take away.
 const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Time that starting a program, or killing it, may take the launcher.
@@ -135,7 +140,8 @@ impl Ending {
         if now < quiet_at {
             return Act::WaitUntil(quiet_at.min(deadline));
         }
-        self.state = State::Finishing(now + FINISH_PATIENCE);
+        let until = (now + LINGER).min(deadline);
+        self.state = State::Finishing(until.max(now + FINISH_PATIENCE));
         Act::Finish
     }
 
@@ -239,16 +245,34 @@ mod tests {
         assert_eq!(ending.ended_by(true, None), EndedBy::Deadline);
     }
 
-    #[test]
-    fn a_program_that_does_not_finish_is_killed_and_still_ended_by_finish() {
-        let mut ending = working(true);
-        assert_eq!(ending.next(ms(1_300), &complete(1_000)), Act::Finish);
-        assert_eq!(
-            ending.next(ms(1_400), &complete(1_000)),
-            Act::WaitUntil(ms(3_300))
-        );
-        assert_eq!(ending.next(ms(3_300), &complete(1_000)), Act::Kill);
+    /// When a program that was told to finish at `told`, and does not, is killed.
+    fn killed_at(deadline: u64, told: u64) -> Duration {
+        let patience = Patience {
+            deadline: ms(deadline),
+            quiet: ms(300),
+            can_finish: true,
+        };
+        let mut ending = Ending::starting(patience, ms(0));
+        ending.working(ms(0));
+        let facts = complete(told - 300);
+        assert_eq!(ending.next(ms(told), &facts), Act::Finish);
+        let Act::WaitUntil(until) = ending.next(ms(told + 1), &facts) else {
+            panic!("killed at once");
+        };
+        assert_eq!(ending.next(until, &facts), Act::Kill);
         assert_eq!(ending.ended_by(true, None), EndedBy::Finish);
+        until
+    }
+
+    #[test]
+    fn a_program_that_does_not_finish_is_given_ten_seconds_for_what_it_has_in_hand() {
+        assert_eq!(killed_at(20_000, 1_300), ms(11_300));
+    }
+
+    #[test]
+    fn the_time_after_finish_is_cut_by_the_deadline_down_to_two_seconds() {
+        assert_eq!(killed_at(8_000, 1_300), ms(8_000));
+        assert_eq!(killed_at(2_000, 1_300), ms(3_300));
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::evidence::{self, EvidenceLog, Limits};
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
 
-pub use self::folder::{CellRecord, NotRun};
+pub use self::folder::{CellRecord, NotRun, RECORD, VERDICT};
 
 /// What is left to do when a cell is judged, and nobody needs to wait for: the
 /// launcher's own end, and the client's scratch folder. Done when dropped.

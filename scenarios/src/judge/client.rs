@@ -23,6 +23,8 @@ pub struct ClientFacts {
     pub garbage: Vec<(u64, String, String)>,
     /// What broke in the harness.
     pub harness_errors: Vec<String>,
+    /// When it was told to finish.
+    pub finish_sent: Option<Mark>,
     /// How its process ended.
     pub exited: Option<Exit>,
     /// Microseconds for which it was ready but not running.
@@ -76,6 +78,9 @@ impl ClientFacts {
                 self.garbage.push((mark.n, line.clone(), reason.clone()));
             }
             ClientEvent::HarnessError { reason } => self.harness_errors.push(reason.clone()),
+            ClientEvent::FinishSent => {
+                self.finish_sent.get_or_insert(mark);
+            }
             ClientEvent::Exited {
                 code,
                 signal,
@@ -96,7 +101,6 @@ impl ClientFacts {
             }
             ClientEvent::Spawned { .. }
             | ClientEvent::Progress { .. }
-            | ClientEvent::FinishSent
             | ClientEvent::Swept { .. } => {}
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod answers;
 mod attribution;
+mod bounded;
 mod broken;
 pub mod case;
 pub mod checked;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::case::Case;
 use super::checked::{Checked, Stated};
 use super::facts::Facts;
-use super::{broken, fired, rules};
+use super::{bounded, broken, fired, rules};
 use crate::assertions::Assertion;
 use crate::errors::Meaning;
 use crate::evidence::Entry;
@@ -37,6 +37,7 @@ pub fn judge(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> CellVerdict
         .map(|(finding, _)| finding)
         .collect();
     cell.notes = weighed.notes;
+    cell.notes.extend(bounded::note(&facts.client));
     cell
 }
 
