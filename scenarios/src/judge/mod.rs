@@ -15,6 +15,7 @@ pub mod effects;
 pub mod exchange;
 pub mod facts;
 mod fired;
+mod lifetime;
 mod rules;
 pub mod time;
 mod verdict;
