@@ -64,7 +64,8 @@ pub struct Head {
 pub struct Delivered {
     /// When its last byte arrived.
     pub mark: Mark,
-    /// True when only draining completed it.
+    /// True when only draining completed it: the client was gone when its last
+    /// byte arrived or was read.
     pub drained: bool,
 }
 

@@ -13,6 +13,7 @@ use scripted_servers::script::Listen;
 use super::attribution;
 use super::client::ClientFacts;
 pub use super::exchange::{Delivered, Exchange, Head, Place};
+use super::lifetime;
 use crate::evidence::{Entry, Event};
 use crate::manifest::Manifest;
 use crate::plan::Plan;
@@ -35,6 +36,8 @@ pub struct Facts {
     pub exchanges: Vec<Exchange>,
     /// What the application did, by time.
     pub effects: Vec<EffectFact>,
+    /// What it did only after the client's exit, which does not count.
+    pub late_effects: Vec<EffectFact>,
     /// Which faults happened, with the entries that say so.
     pub fired: BTreeMap<(String, Lane), Vec<u64>>,
     /// The client's side.
@@ -100,6 +103,7 @@ impl Facts {
         facts
             .effects
             .sort_by_key(|one| (one.mark.at_us, one.place.clone(), one.name.clone()));
+        lifetime::settle(plan, &mut facts, &entries);
         attribution::attribute(plan, manifest, &mut facts);
         facts
     }

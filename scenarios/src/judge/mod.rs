@@ -16,6 +16,7 @@ pub mod effects;
 pub mod exchange;
 pub mod facts;
 mod fired;
+mod lifetime;
 mod rules;
 pub mod time;
 mod verdict;
