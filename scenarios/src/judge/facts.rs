@@ -133,7 +133,7 @@ impl Facts {
                     connection,
                     exchange: event.exchange.unwrap_or(0),
                 };
-                if let What::Effect { name, key } = what {
+                if let What::Effect { name, key, .. } = what {
                     self.effects.push(EffectFact {
                         mark,
                         name: name.clone(),

@@ -56,6 +56,9 @@ pub(crate) struct Connection<T> {
     closed: bool,
     /// Bytes read from here on come out of a dead client's kernel.
     draining: bool,
+    /// What is read now is what the client left; a request that begins in it
+    /// would have been served if the server had got its turn in time.
+    closing: bool,
 }
 
 impl<T: Transport> Connection<T> {
@@ -75,6 +78,7 @@ impl<T: Transport> Connection<T> {
             peer_ended: false,
             closed: false,
             draining: false,
+            closing: false,
         }
     }
 
@@ -96,10 +100,12 @@ impl<T: Transport> Connection<T> {
     /// Reads once, without waiting; whether bytes came.
     pub(crate) fn read_once(&mut self, limit: usize) -> Result<bool, Stop> {
         let called = self.now();
+        let clock = self.server.cell.clock.clone();
         let outcome = SCRATCH.with_borrow_mut(|scratch| {
             let limit = limit.min(scratch.len());
-            let (read, age) = self.transport.try_read(&mut scratch[..limit])?;
-            let arrived = called.saturating_sub(age).max(self.empty_at);
+            let (read, arrived) = self.transport.try_read(&mut scratch[..limit], &*clock)?;
+            // Whatever becomes of the wall clock, that much is known.
+            let arrived = arrived.min(clock.now()).max(self.empty_at);
             if read < limit {
                 self.empty_at = called;
             }
@@ -127,13 +133,20 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    /// A script goes no further once the client has ended: what is left to be
+    /// told is decided by times, and not by who gets a turn first.
+    pub(crate) async fn go_on(&self) {
+        if self.server.cell.is_over() {
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// Waits for bytes and reads them once.
     async fn read_more(&mut self, limit: usize) -> Result<(), Stop> {
         loop {
-            if self.server.cell.is_over() {
-                // What is unread now is counted by those who close the ledger.
-                std::future::pending::<()>().await;
-            }
+            // What is unread once the client has ended is counted by those who
+            // close the ledger.
+            self.go_on().await;
             if !self.transport.seems_empty() && self.read_once(limit)? {
                 return Ok(());
             }

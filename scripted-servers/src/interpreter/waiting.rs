@@ -43,10 +43,11 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Whether the peer has ended the connection, as far as is known now: by
-    /// RST, or by FIN with no process left that holds its socket.
-    pub(crate) fn peer_left(&mut self) -> bool {
+    /// RST, or with no process left that holds its socket. Its FIN may still
+    /// wait behind bytes for which there is no room here.
+    pub(crate) fn peer_left(&self) -> bool {
         match self.transport.ending() {
-            None => false,
+            None => self.transport.peer() == Peer::Gone,
             Some(Ending::Reset) => true,
             Some(Ending::Fin) => !matches!(self.transport.peer(), Peer::Here { .. }),
         }

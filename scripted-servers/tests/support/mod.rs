@@ -145,7 +145,24 @@ impl Served {
 
     /// Ends the cell: what happened.
     pub fn end(self) -> Happened {
-        self.running.client_ended();
+        let now = self.clock.now();
+        self.end_at(now)
+    }
+
+    /// The client is about to be stopped.
+    pub fn stopping(&self) {
+        self.running.stopping();
+    }
+
+    /// Ends a cell whose client is being stopped: what happened.
+    pub fn stop(self) -> Happened {
+        self.stopping();
+        self.end()
+    }
+
+    /// Ends a cell whose client ended at this time: what happened.
+    pub fn end_at(self, at: Duration) -> Happened {
+        self.running.client_ended_at(at);
         self.running.close().unwrap();
         Happened::of(&self.record)
     }
@@ -179,7 +196,7 @@ impl Happened {
 
     fn proofs(&self, lanes: &[Lane]) -> Vec<String> {
         let proof = |event: &ServerEvent| match &event.what {
-            What::Fired { lane, proof } if lanes.contains(lane) => Some(proof.clone()),
+            What::Fired { lane, proof, .. } if lanes.contains(lane) => Some(proof.clone()),
             _ => None,
         };
         self.events.iter().filter_map(proof).collect()
