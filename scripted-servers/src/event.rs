@@ -167,7 +167,10 @@ pub enum What {
     PeerEnded {
         /// How.
         how: Ending,
-        /// When that arrived; none where the kernel does not tell.
+        /// When that arrived, as the kernel tells: exact to a few ticks of its
+        /// timer, and rounded so that it is never too late. None where it does
+        /// not tell: for every RST, and for a FIN after which something was
+        /// sent. Then it came somewhen before this event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arrived_us: Option<u64>,
     },

@@ -152,6 +152,10 @@ impl Transport for Tcp {
         self.ask(0, kernel::unacknowledged)
     }
 
+    fn since_acknowledgement(&self) -> Option<Duration> {
+        self.ask(None, kernel::since_acknowledgement)
+    }
+
     fn peer(&self) -> Peer {
         self.peers.peer(self.own, self.peer)
     }

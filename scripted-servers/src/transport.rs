@@ -45,6 +45,10 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// counts as one.
     fn unacknowledged(&self) -> u64;
 
+    /// The longest that it can be since the peer's kernel last acknowledged
+    /// something, a FIN included; none where that is not known.
+    fn since_acknowledgement(&self) -> Option<Duration>;
+
     /// The other end.
     fn peer(&self) -> Peer;
 

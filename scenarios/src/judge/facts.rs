@@ -123,7 +123,9 @@ impl Facts {
             }
             What::PeerEnded { how, arrived_us } => {
                 let at_us = arrived_us.unwrap_or(mark.at_us);
-                ends.push(ConnectionEnd::new(event, Mark { at_us, ..mark }, *how));
+                let end = ConnectionEnd::new(event, Mark { at_us, ..mark }, *how);
+                let noticed = Some((mark.at_us, arrived_us.is_some()));
+                ends.push(ConnectionEnd { noticed, ..end });
             }
             What::Ended { how } => ends.push(ConnectionEnd::new(event, mark, *how)),
             What::Closed { .. } => {}
@@ -172,7 +174,10 @@ impl Facts {
                     .max_by_key(|one| one.place.exchange),
             };
             if let Some(exchange) = hit {
-                exchange.ended.get_or_insert((end.mark, end.how));
+                if exchange.ended.is_none() {
+                    exchange.ended = Some((end.mark, end.how));
+                    exchange.noticed = end.noticed;
+                }
             }
         }
     }
@@ -186,6 +191,7 @@ struct ConnectionEnd {
     mark: Mark,
     how: Ending,
     by_client: bool,
+    noticed: Option<(u64, bool)>,
 }
 
 impl ConnectionEnd {
@@ -197,6 +203,7 @@ impl ConnectionEnd {
             exchange: event.exchange,
             mark,
             how,
+            noticed: None,
         }
     }
 }

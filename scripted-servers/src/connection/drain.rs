@@ -65,7 +65,7 @@ impl<T: Transport> Connection<T> {
         self.end_script();
         self.count_arrived();
         if let Some(how) = self.transport.ending() {
-            self.peer_has_ended(how, None);
+            self.peer_has_ended(how);
         }
         self.transport.close();
         self.tell_of(

@@ -126,7 +126,6 @@ impl<T: Transport> Connection<T> {
                 break;
             }
             self.transport.readable().await;
-            self.was_waiting();
         }
         self.count_pending();
         self.settle().await?;
@@ -173,7 +172,7 @@ impl<T: Transport> Connection<T> {
             let wake = at.max(now + Duration::from_millis(1));
             tokio::select! {
                 biased;
-                () = self.transport.readable() => self.was_waiting(),
+                () = self.transport.readable() => {}
                 _busy = clock.sleep_until(wake) => {}
             }
         }

@@ -55,9 +55,8 @@ impl<T: Transport> Connection<T> {
 
     /// Waits until the peer has ended the connection, leaving unread what is.
     pub(super) async fn leaving(&mut self) -> Stop {
-        let known = self.transport.ending().is_some();
         let how = self.transport.ended().await;
-        self.peer_has_ended(how, (!known).then(|| self.now()));
+        self.peer_has_ended(how);
         let mut pauses = Pauses::new();
         while !self.peer_left() {
             self.sleep(pauses.next()).await;

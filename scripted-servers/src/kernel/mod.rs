@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, clock_getres, clock_gettime};
 use socket2::{SockFilter, SockRef};
 
 use crate::clock::Clock;
@@ -60,6 +60,22 @@ fn since_data(socket: BorrowedFd<'_>) -> Duration {
         u32::from_ne_bytes([info[52], info[53], info[54], info[55]])
     });
     Duration::from_millis(millis.into())
+}
+
+/// Time since the peer last acknowledged something, as `TCP_INFO` counts it in
+/// ticks, which are granted here: it is no less than told. A FIN acknowledges as
+/// well, a RST does not. None where the kernel does not tell.
+pub(crate) fn since_acknowledgement(socket: BorrowedFd<'_>) -> Option<Duration> {
+    let info = raw::tcp_info(socket).ok()?;
+    let millis = u32::from_ne_bytes([info[56], info[57], info[58], info[59]]);
+    Some(Duration::from_millis(millis.into()) + tick())
+}
+
+/// The kernel's tick, which is what its coarse clocks count in.
+fn tick() -> Duration {
+    let coarse = clock_getres(ClockId::MonotonicCoarse);
+    let nanos = u64::try_from(coarse.tv_nsec).unwrap_or(0);
+    Duration::from_nanos(nanos).max(Duration::from_millis(1))
 }
 
 /// Makes [`receive`] tell when bytes arrived. Accepted sockets inherit it from

@@ -30,6 +30,7 @@ pub struct Served {
     pub record: Arc<Memory>,
     pub clock: Arc<dyn Clock>,
     waits: Arc<AtomicBool>,
+    held: Arc<AtomicBool>,
     running: Running,
 }
 
@@ -37,10 +38,16 @@ pub struct Served {
 struct Watched {
     clock: Arc<dyn Clock>,
     waits: Arc<AtomicBool>,
+    /// While this is so, the servers get no turn: they hang at the next look.
+    held: Arc<AtomicBool>,
 }
 
 impl Clock for Watched {
     fn now(&self) -> Duration {
+        let is_server = || std::thread::current().name() == Some("scripted-servers");
+        while self.held.load(Ordering::Acquire) && is_server() {
+            std::thread::yield_now();
+        }
         self.clock.now()
     }
 
@@ -73,7 +80,9 @@ fn armed_with(clock: Arc<dyn Clock>) -> (Armed, SocketAddr, Arc<Memory>, Arc<dyn
 
 pub fn serve(script: ServerScript) -> Served {
     let waits = Arc::new(AtomicBool::new(false));
+    let held = Arc::new(AtomicBool::new(false));
     let (armed, address, record, clock) = armed_with(Arc::new(Watched {
+        held: held.clone(),
         clock: RealClock::start(),
         waits: waits.clone(),
     }));
@@ -83,6 +92,7 @@ pub fn serve(script: ServerScript) -> Served {
         record,
         clock,
         waits,
+        held,
         running,
     }
 }
@@ -147,6 +157,16 @@ impl Served {
     pub fn end(self) -> Happened {
         let now = self.clock.now();
         self.end_at(now)
+    }
+
+    /// The servers get no turn until they are let go.
+    pub fn hold_up(&self) {
+        self.held.store(true, Ordering::Release);
+    }
+
+    /// The servers get turns again.
+    pub fn let_go(&self) {
+        self.held.store(false, Ordering::Release);
     }
 
     /// The client is about to be stopped.

@@ -210,6 +210,10 @@ impl Transport for Memory {
         self.state().untaken().saturating_sub(WINDOW) as u64
     }
 
+    fn since_acknowledgement(&self) -> Option<Duration> {
+        None
+    }
+
     fn peer(&self) -> Peer {
         let state = self.state();
         if state.peer_gone {
