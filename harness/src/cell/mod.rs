@@ -291,7 +291,8 @@ impl Cell<'_> {
             stderr: self.folder.stderr(),
             slot,
             interrupt: &self.options.interrupt,
-            client_ended: &|| stage.client_ended(),
+            stopping: &|| stage.stopping(),
+            client_ended: &|at| stage.client_ended(at),
         };
         runtime.block_on(drive(errand)).map_err(own)
     }

@@ -127,7 +127,9 @@ impl Facts {
             }
             What::PeerEnded { how, arrived_us } => {
                 let at_us = arrived_us.unwrap_or(mark.at_us);
-                ends.push(ConnectionEnd::new(event, Mark { at_us, ..mark }, *how));
+                let end = ConnectionEnd::new(event, Mark { at_us, ..mark }, *how);
+                let noticed = Some((mark.at_us, arrived_us.is_some()));
+                ends.push(ConnectionEnd { noticed, ..end });
             }
             What::Ended { how } => ends.push(ConnectionEnd::new(event, mark, *how)),
             What::Closed { .. } => {}
@@ -137,7 +139,7 @@ impl Facts {
                     connection,
                     exchange: event.exchange.unwrap_or(0),
                 };
-                if let What::Effect { name, key } = what {
+                if let What::Effect { name, key, .. } = what {
                     self.effects.push(EffectFact {
                         mark,
                         name: name.clone(),
@@ -176,7 +178,10 @@ impl Facts {
                     .max_by_key(|one| one.place.exchange),
             };
             if let Some(exchange) = hit {
-                exchange.ended.get_or_insert((end.mark, end.how));
+                if exchange.ended.is_none() {
+                    exchange.ended = Some((end.mark, end.how));
+                    exchange.noticed = end.noticed;
+                }
             }
         }
     }
@@ -190,6 +195,7 @@ struct ConnectionEnd {
     mark: Mark,
     how: Ending,
     by_client: bool,
+    noticed: Option<(u64, bool)>,
 }
 
 impl ConnectionEnd {
@@ -201,6 +207,7 @@ impl ConnectionEnd {
             exchange: event.exchange,
             mark,
             how,
+            noticed: None,
         }
     }
 }

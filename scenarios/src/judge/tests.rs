@@ -540,6 +540,7 @@ fn a_required_connection_fault_is_proved_by_its_own_lane() {
     let fired = What::Fired {
         lane: Lane::Connections(0),
         proof: "reset".to_owned(),
+        since_us: 0,
     };
     let cell = story
         .server(6, ("api", 1, 0), fired)
