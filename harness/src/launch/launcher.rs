@@ -4,13 +4,16 @@
 //! parser, no runtime, no log. It never writes to the client's pipes and holds
 //! none of them once the client runs.
 
+use std::ffi::OsStr;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Access, access};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, WaitOptions, getpid, pidfd_open,
@@ -62,23 +65,60 @@ fn launch(
         .ok_or_else(|| io::Error::other("no program was named"))?;
     let [stdin, stdout, stderr] = receive_pipes(control)?;
     limit_files();
-    let mut command = Command::new(&program);
-    command.args(program_and_args);
+    let args: Vec<_> = program_and_args.collect();
+    let found = find(&program).and_then(|path| {
+        let argv = std::iter::once(&program).chain(&args);
+        Ok((path.clone(), crate::system::Exec::new(&path, argv)?))
+    });
+    let (path, exec) = match found {
+        Ok(found) => found,
+        Err(error) => {
+            not_spawned(control, &program, &error);
+            return Ok(());
+        }
+    };
+    let mut command = Command::new(path);
     command.stdin(stdin).stdout(stdout).stderr(stderr);
     command.process_group(0);
     crate::system::die_with_parent(&mut command);
+    crate::system::exec_without_a_shell(&mut command, exec);
     let spawned = command.spawn();
     // The command holds the pipes; the client's end must be the end of them.
     drop(command);
     match spawned {
         Ok(child) => watch(control, child.id()),
         Err(error) => {
-            let missing = error.kind() == io::ErrorKind::NotFound;
-            let reason = format!("`{}` cannot be started: {error}", program.display());
-            tell(control, &Status::NotSpawned { missing, reason });
+            not_spawned(control, &program, &error);
             Ok(())
         }
     }
+}
+
+fn not_spawned(control: BorrowedFd<'_>, program: &OsStr, error: &io::Error) {
+    let missing = error.kind() == io::ErrorKind::NotFound;
+    let reason = format!("`{}` cannot be started: {error}", program.display());
+    tell(control, &Status::NotSpawned { missing, reason });
+}
+
+/// The file that a name means: itself where it has a slash, else the first
+/// program of that name in PATH.
+fn find(program: &OsStr) -> io::Result<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Ok(program.into());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut failed = io::Error::from(rustix::io::Errno::NOENT);
+    for folder in std::env::split_paths(&folders) {
+        let path = folder.join(program);
+        if !path.is_file() {
+            continue;
+        }
+        match access(&path, Access::EXEC_OK) {
+            Ok(()) => return Ok(path),
+            Err(error) => failed = error.into(),
+        }
+    }
+    Err(failed)
 }
 
 /// What ended the wait for the client.
