@@ -1,5 +1,7 @@
 //! Why a command ends early: the exit code and what to tell.
 
+use reports::harmless::one_line;
+
 use crate::exit::Exit;
 
 /// A command's early end.
@@ -12,20 +14,29 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The command line is wrong.
-    pub fn usage(message: impl Into<String>) -> Self {
+    /// The command line is wrong. The message may quote it: names of files come
+    /// from strangers even there.
+    pub fn usage(message: impl AsRef<str>) -> Self {
         Self {
             exit: Exit::Usage,
-            message: message.into(),
+            message: one_line(message.as_ref()),
         }
     }
 
     /// The program itself failed.
-    pub fn internal(message: impl Into<String>) -> Self {
+    pub fn internal(message: impl AsRef<str>) -> Self {
         Self {
             exit: Exit::Internal,
-            message: message.into(),
+            message: one_line(message.as_ref()),
         }
+    }
+
+    /// A place that the command line names for results takes none.
+    pub fn place(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::usage(format!(
+            "{what} `{}`: {error}; name another place",
+            path.display()
+        ))
     }
 
     /// A file that the program needs or writes is out of reach.

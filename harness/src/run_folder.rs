@@ -1,5 +1,6 @@
 //! The folder of a run: making it, finding the latest, writing its files.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use reports::record::RunRecord;
@@ -41,7 +42,7 @@ impl RunFolder {
             let shown = Path::new(PARENT).join(&name);
             let path = around.cwd.join(&shown);
             std::fs::create_dir_all(&path)
-                .map_err(|error| Failure::file("cannot make the run's folder", &shown, &error))?;
+                .map_err(|error| Failure::place("cannot make the run's folder", &shown, &error))?;
             // A convenience: a file system without links does without.
             let link = around.cwd.join(PARENT).join(LATEST);
             let fresh = link.with_extension(&name);
@@ -51,9 +52,9 @@ impl RunFolder {
         };
         let path = around.cwd.join(out);
         std::fs::create_dir_all(&path)
-            .map_err(|error| Failure::file("cannot make the run's folder", out, &error))?;
+            .map_err(|error| Failure::place("cannot make the run's folder", out, &error))?;
         let mut entries = std::fs::read_dir(&path)
-            .map_err(|error| Failure::file("cannot list the run's folder", out, &error))?;
+            .map_err(|error| Failure::place("cannot list the run's folder", out, &error))?;
         if entries.next().is_some() {
             return Err(Failure::usage(format!(
                 "--out: `{}` is not empty; a run needs a folder of its own",
@@ -106,7 +107,7 @@ impl RunFolder {
 
 /// The end of what the client of the cell with this folder wrote to stderr.
 pub fn stderr(cell: &Path) -> Option<String> {
-    let text = std::fs::read(cell.join("stderr")).ok()?;
+    let text = read_whole(&cell.join("stderr")).ok()?;
     let text = String::from_utf8_lossy(&text);
     let text = text.trim_end();
     let from = text.len().saturating_sub(STDERR_KEPT);
@@ -114,16 +115,58 @@ pub fn stderr(cell: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text[from..].to_owned())
 }
 
-/// Writes a file whole or not at all, with the folders above it.
+/// Reads a file of a run's folder, which may come from a stranger.
+///
+/// # Errors
+/// When it cannot be read, or is a pipe or a device, which may have no end.
+pub fn read_whole(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    scenarios::document::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a file whole or not at all, with the folders above it. A device such as
+/// `/dev/stdout` is written to; it must not be replaced by a file.
 ///
 /// # Errors
 /// When that is not possible.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if is_no_file(path) {
+        return std::fs::write(path, bytes);
+    }
+    let part = make_room(path)?;
+    std::fs::write(&part, bytes)?;
+    std::fs::rename(&part, path)
+}
+
+/// Tries whether [`write_whole`] will be able to write here, before there is
+/// something to write.
+///
+/// # Errors
+/// When it will not.
+pub fn try_place(path: &Path) -> std::io::Result<()> {
+    if path.is_dir() {
+        return Err(std::io::Error::other("this is a folder"));
+    }
+    if is_no_file(path) {
+        return Ok(());
+    }
+    let part = make_room(path)?;
+    std::fs::write(&part, "")?;
+    std::fs::remove_file(&part)
+}
+
+/// Whether something is there that is no file.
+fn is_no_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|there| !there.is_file())
+}
+
+/// Makes the folders above a file, and gives the name to write it under.
+fn make_room(path: &Path) -> std::io::Result<PathBuf> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
-    std::fs::write(&part, bytes)?;
-    std::fs::rename(&part, path)
+    Ok(part.into())
 }

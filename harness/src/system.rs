@@ -7,8 +7,12 @@
     reason = "code between fork and exec, and signal handlers, have no safe form"
 )]
 
+use std::ffi::{CString, OsString};
+use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -33,12 +37,68 @@ pub(crate) fn die_with_parent(command: &mut Command) {
     }
 }
 
+/// A program and its arguments in the form that the kernel takes.
+pub(crate) struct Exec {
+    path: CString,
+    /// What `argv` points to.
+    _words: Vec<CString>,
+    /// Ends with a null.
+    argv: Vec<*const libc::c_char>,
+}
+
+// SAFETY: the pointers lead into `_words`, which this value owns, and nothing
+// changes either of them.
+unsafe impl Send for Exec {}
+// SAFETY: as above.
+unsafe impl Sync for Exec {}
+
+impl Exec {
+    /// Names and arguments cannot hold a zero byte.
+    pub(crate) fn new<'a>(
+        path: &Path,
+        argv: impl Iterator<Item = &'a OsString>,
+    ) -> io::Result<Self> {
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        let words = argv
+            .map(|word| CString::new(word.as_bytes()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let ends = words.iter().map(|word| word.as_ptr());
+        Ok(Self {
+            path,
+            argv: ends.chain([std::ptr::null()]).collect(),
+            _words: words,
+        })
+    }
+}
+
+/// Makes `command`, whose environment is that of this process, become exactly
+/// this program. The standard library would hand a file that the kernel takes
+/// for no program to a shell, which runs its bytes as commands and may well end
+/// with a code that means something.
+pub(crate) fn exec_without_a_shell(command: &mut Command, exec: Exec) {
+    unsafe extern "C" {
+        static environ: *const *const libc::c_char;
+    }
+    let become_it = move || {
+        let exec = &exec;
+        // SAFETY: all three are null-terminated and live over the call; the
+        // process is a fork with one thread, so nobody changes the environment.
+        unsafe { libc::execve(exec.path.as_ptr(), exec.argv.as_ptr(), environ) };
+        Err(io::Error::last_os_error())
+    };
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed;
+    // execve is one, and what it needs was made before.
+    unsafe {
+        command.pre_exec(become_it);
+    }
+}
+
 /// Where the handler writes; -1: nowhere.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 
 /// From now on SIGINT and SIGTERM write a byte to `wake` instead of ending the
 /// process. A second one of them ends it as if nobody had asked.
-pub(crate) fn on_interrupt_write_to(wake: OwnedFd) -> std::io::Result<()> {
+pub(crate) fn on_interrupt_write_to(wake: OwnedFd) -> io::Result<()> {
     // The handler may run at any later time, so the descriptor stays open for
     // the rest of the process's life.
     WAKE.store(wake.into_raw_fd(), Ordering::SeqCst);
@@ -48,7 +108,7 @@ pub(crate) fn on_interrupt_write_to(wake: OwnedFd) -> std::io::Result<()> {
     Ok(())
 }
 
-fn handle_once(signal: libc::c_int) -> std::io::Result<()> {
+fn handle_once(signal: libc::c_int) -> io::Result<()> {
     let handler: extern "C" fn(libc::c_int) = wake;
     // SAFETY: `sigaction` is plain data for which all zeroes is a valid value.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -60,7 +120,7 @@ fn handle_once(signal: libc::c_int) -> std::io::Result<()> {
     if done == 0 {
         Ok(())
     } else {
-        Err(std::io::Error::last_os_error())
+        Err(io::Error::last_os_error())
     }
 }
 

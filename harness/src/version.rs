@@ -1,23 +1,25 @@
 //! What version a client is: its own words, asked for with a time limit.
 //!
-//! Only commands that start clients anyway may call this.
+//! Asked for through a launcher, as every program of a client is started, so that
+//! nothing is left of it. Only commands that start clients anyway may call this.
 
-use std::io::Read;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use scenarios::manifest::Manifest;
+use scripted_servers::clock::RealClock;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
 
+use crate::launch::{Launched, Launcher, Status, Stdin};
 use crate::surroundings::Surroundings;
 
 /// How long a client may think about its version. Runtimes start in a second.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// More than any version has; the rest is not read.
-const LONGEST: u64 = 4096;
+/// More than any version has; the rest is read and forgotten.
+const LONGEST: usize = 4096;
 
 /// The version of a client; empty where its manifest has no command for it.
 ///
@@ -31,10 +33,10 @@ pub fn version(manifest: &Manifest, around: &Surroundings) -> Result<String, Str
         .iter()
         .map(|arg| fill(arg, &around.wirefault, here))
         .collect();
-    let Some((program, rest)) = args.split_first() else {
+    if args.is_empty() {
         return Ok(String::new());
-    };
-    let text = first_words(program, rest, &around.path, PATIENCE)
+    }
+    let text = first_words(&args, around, PATIENCE)
         .map_err(|why| format!("`{}` {why}", args.join(" ")))?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     line.map(|line| line.chars().take(100).collect())
@@ -47,76 +49,104 @@ fn fill(arg: &str, wirefault: &Path, here: &Path) -> String {
 }
 
 /// What a program prints to stdout, and that it ends well within the time.
-fn first_words(
-    program: &str,
+/// Nothing that it started is left afterwards.
+///
+/// # Errors
+/// What it did instead, in words that follow its command line.
+pub fn first_words(
     args: &[String],
-    path: &[PathBuf],
+    around: &Surroundings,
     patience: Duration,
 ) -> Result<String, String> {
-    let mut command = Command::new(program);
-    command
-        .args(args)
-        .env_clear()
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0);
-    if let Ok(path) = std::env::join_paths(path) {
-        command.env("PATH", path);
+    let path = std::env::join_paths(&around.path).unwrap_or_default();
+    let own = |error: io::Error| format!("can not be started: {error}");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(own)?;
+    runtime.block_on(async {
+        let mut launched = Launcher::start(&around.wirefault, &[("PATH", path)], &around.cwd)
+            .and_then(|launcher| launcher.launch(args, Stdin::Nothing))
+            .map_err(own)?;
+        let clock = RealClock::start();
+        tokio::select! {
+            said = listen(&mut launched) => said,
+            // Dropped, the launcher kills all of it.
+            _ = clock.sleep_until(patience) => {
+                Err(format!("does not end within {} s", patience.as_secs()))
+            }
+        }
+    })
+}
+
+/// Hears a program out to its end.
+async fn listen(launched: &mut Launched) -> Result<String, String> {
+    let mut stdout = Heard::new(&mut launched.stdout);
+    let mut stderr = Heard::new(&mut launched.stderr);
+    let mut ended = None;
+    loop {
+        tokio::select! {
+            biased;
+            () = stdout.hear(), if stdout.open => {}
+            () = stderr.hear(), if stderr.open => {}
+            status = launched.watch.status() => match status {
+                Ok(Some(Status::Spawned { .. })) => {}
+                Ok(Some(Status::NotSpawned { reason, .. })) => {
+                    return Err(format!("does not start: {reason}"));
+                }
+                Ok(Some(Status::Exited { code, signal, .. })) => ended = Some((code, signal)),
+                Ok(Some(Status::Swept { .. })) => break,
+                Ok(None) => return Err("has lost its launcher".to_owned()),
+                Err(error) => return Err(format!("can not be waited for: {error}")),
+            },
+        }
     }
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("does not start: {error}"))?;
-    let group = rustix::process::Pid::from_child(&child);
-    let (send, said) = mpsc::channel();
-    let stdout = child.stdout.take();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(stdout) = stdout {
-            // What can not be read was not said.
-            let _ = stdout.take(LONGEST).read_to_end(&mut bytes);
-        }
-        // Whoever waits for it may have lost patience.
-        let _ = send.send((bytes, child.wait()));
-    });
-    match said.recv_timeout(patience) {
-        Ok((bytes, Ok(status))) if status.success() => {
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
-        }
-        Ok((_, Ok(status))) => Err(format!("fails: {status}")),
-        Ok((_, Err(error))) => Err(format!("can not be waited for: {error}")),
-        Err(_) => {
-            // The thread reaps it.
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-            Err(format!("does not end within {} s", patience.as_secs()))
-        }
+    stdout.hear_the_rest();
+    match ended {
+        Some((Some(0), _)) => Ok(String::from_utf8_lossy(&stdout.words).into_owned()),
+        Some((Some(code), _)) => Err(format!("fails with exit code {code}")),
+        Some((None, Some(signal))) => Err(format!("was ended by signal {signal}")),
+        _ => Err("ended in an unknown way".to_owned()),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What came out of a pipe.
+struct Heard<'a> {
+    pipe: &'a mut Receiver,
+    open: bool,
+    words: Vec<u8>,
+    chunk: [u8; LONGEST],
+}
 
-    fn shell(script: &str, patience: Duration) -> Result<String, String> {
-        let path = [PathBuf::from("/usr/bin"), PathBuf::from("/bin")];
-        first_words("sh", &["-c".to_owned(), script.to_owned()], &path, patience)
+impl<'a> Heard<'a> {
+    fn new(pipe: &'a mut Receiver) -> Self {
+        Self {
+            pipe,
+            open: true,
+            words: Vec::new(),
+            chunk: [0; LONGEST],
+        }
     }
 
-    #[test]
-    fn a_program_that_never_ends_is_stopped() {
-        let said = shell("sleep 600", Duration::from_millis(50));
-        assert!(said.unwrap_err().contains("does not end"));
+    async fn hear(&mut self) {
+        let read = self.pipe.read(&mut self.chunk).await;
+        self.take(read);
     }
 
-    #[test]
-    fn a_program_that_fails_has_no_version() {
-        let said = shell("echo 1.2; exit 3", PATIENCE);
-        assert!(said.unwrap_err().contains("exit status: 3"));
+    /// What lies in the pipe of a program that has ended.
+    fn hear_the_rest(&mut self) {
+        while self.open {
+            let read = self.pipe.try_read(&mut self.chunk);
+            self.take(read);
+        }
     }
 
-    #[test]
-    fn the_environment_of_the_caller_is_not_seen() {
-        let said = shell("echo ${CARGO_MANIFEST_DIR:-unset}", PATIENCE);
-        assert_eq!(said.unwrap(), "unset\n");
+    /// What can not be read was not said.
+    fn take(&mut self, read: io::Result<usize>) {
+        let length = read.unwrap_or(0);
+        self.open = length > 0;
+        let room = LONGEST - self.words.len();
+        self.words
+            .extend_from_slice(&self.chunk[..length.min(room)]);
     }
 }

@@ -387,6 +387,9 @@ fn an_interrupted_run_ends_with_6_and_still_leaves_its_record() {
         .map(|cell| cell.case.as_str())
         .collect();
     assert!(missing.contains(&"timeout/silent"), "{missing:?}");
+    let judged = bench.run(&["judge", "out"]).ends_with(6);
+    assert!(judged.stdout.contains("timeout/silent"), "{judged:?}");
+    assert!(!judged.stdout.contains("error"), "{judged:?}");
 }
 
 #[test]

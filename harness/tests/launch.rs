@@ -9,6 +9,7 @@ mod support;
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -121,6 +122,28 @@ fn a_missing_program_is_told_apart_from_one_that_cannot_be_started() {
             "{barred:?}"
         );
     });
+}
+
+/// A shell would run its bytes as commands and end with 127, which is how a
+/// client says that it can not do the work.
+#[test]
+fn a_file_that_the_kernel_takes_for_no_program_is_not_handed_to_a_shell() {
+    let folder = TempDir::new().unwrap();
+    for (name, content) in [("script", "touch ran; exit 127\n"), ("elf", "\x7fELF?")] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        run(async {
+            let program = format!("./{name}");
+            let statuses = all_statuses(&mut start(folder.path(), &[&program])).await;
+            assert!(
+                matches!(&statuses[..], [Status::NotSpawned { missing: false, reason }]
+                    if reason.contains("Exec format error")),
+                "{statuses:?}"
+            );
+        });
+    }
+    assert!(!folder.path().join("ran").exists());
 }
 
 #[test]

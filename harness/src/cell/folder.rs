@@ -145,7 +145,7 @@ impl CellFolder {
 
 /// Whether an id is a name and nothing else: no separator, nothing hidden, and
 /// not the folder itself or the one above.
-fn is_plain(id: &str) -> bool {
+pub(crate) fn is_plain(id: &str) -> bool {
     let plain =
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
     !id.is_empty() && id.len() < 250 && !id.starts_with('.') && id.chars().all(plain)

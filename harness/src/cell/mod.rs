@@ -33,6 +33,7 @@ use crate::evidence::{self, EvidenceLog, Limits};
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
 
+pub(crate) use self::folder::is_plain;
 pub use self::folder::{CellRecord, NotRun, RECORD, VERDICT};
 
 /// What is left to do when a cell is judged, and nobody needs to wait for: the
@@ -174,7 +175,8 @@ pub fn judge_again(folder: &Path) -> Result<(CellRecord, CellVerdict), HarnessEr
         reason,
     };
     let path = folder.record();
-    let text = std::fs::read(&path).map_err(|error| unreadable(&path, error.to_string()))?;
+    let text = crate::run_folder::read_whole(&path)
+        .map_err(|error| unreadable(&path, error.to_string()))?;
     let record = serde_json::from_slice(&text)
         .map_err(|error| unreadable(&path, format!("not a cell's record: {error}")))?;
     let path = folder.events();

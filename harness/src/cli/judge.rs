@@ -15,7 +15,7 @@ use crate::cell;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::planned::{self, Planned, PlannedCell};
-use crate::run_folder::{self, RunFolder};
+use crate::run_folder::{self, RunFolder, read_whole};
 
 /// Judge a run's folder again, or one cell of it
 ///
@@ -47,8 +47,13 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         return cell_alone(&folder, arguments, context);
     }
     let planned = planned(&folder)?;
+    present::try_places(&arguments.shown, context)?;
+    let before = before(&folder, context);
     let mut verdicts = BTreeMap::new();
     for planned in planned.cells.iter().filter(|cell| cell.not_run.is_none()) {
+        if before.has_no_result(&planned.id) {
+            continue;
+        }
         let of_cell = folder.path.join("cells").join(&planned.id);
         if !of_cell.is_dir() {
             continue;
@@ -58,13 +63,15 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
                 verdicts.insert(planned.id.clone(), verdict);
             }
             // Killed while it was being written; the cell is missing then.
-            Err(error) => context.output.message(&error.to_string()),
+            Err(error) => context
+                .output
+                .message(&reports::harmless::one_line(&error.to_string())),
         }
     }
     let record = planned.record(verdicts, &|id| folder.stderr(id));
-    let ended = compare(&folder, &record, context);
+    before.compare(&record, context);
     present::present(&record, &arguments.shown, &arguments.common, context)?;
-    Ok(Exit::winner([Exit::of_record(&record), ended]))
+    Ok(Exit::winner([Exit::of_record(&record), before.exit()]))
 }
 
 /// Whether this is the folder of a cell and not of a run.
@@ -102,7 +109,7 @@ fn cell_alone(
 
 /// As [`compare`], for one cell.
 fn compare_cell(folder: &RunFolder, now: &CellVerdict, context: &mut Context<'_, '_>) -> Exit {
-    let Ok(bytes) = std::fs::read(folder.path.join(cell::VERDICT)) else {
+    let Ok(bytes) = read_whole(&folder.path.join(cell::VERDICT)) else {
         context
             .output
             .message("There is no verdict.json: the cell did not come to its end.");
@@ -118,50 +125,93 @@ fn compare_cell(folder: &RunFolder, now: &CellVerdict, context: &mut Context<'_,
 
 fn planned(folder: &RunFolder) -> Result<Planned, Failure> {
     let shown = folder.shown.join(planned::FILE);
-    let bytes = std::fs::read(folder.path.join(planned::FILE)).map_err(|error| {
+    let bytes = read_whole(&folder.path.join(planned::FILE)).map_err(|error| {
         Failure::usage(format!(
             "`{}` is the folder neither of a run nor of a cell: cannot read `{}`: {error}",
             folder.shown.display(),
             shown.display()
         ))
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| {
+    let not_ours = |why: String| {
         Failure::usage(format!(
-            "`{}` is not what a run writes: {error}",
+            "`{}` is not what a run writes: {why}",
             shown.display()
         ))
-    })
+    };
+    let planned: Planned =
+        serde_json::from_slice(&bytes).map_err(|error| not_ours(error.to_string()))?;
+    // An id names a folder, and a run's folder may come from a stranger.
+    match planned.cells.iter().find(|cell| !cell::is_plain(&cell.id)) {
+        Some(cell) => Err(not_ours(format!("`{}` is no cell's id", cell.id))),
+        None => Ok(planned),
+    }
 }
 
-/// Says so when the run itself came to other verdicts: then the judge has
-/// changed since, or somebody touched the evidence. Gives what it means for the
-/// exit code: a run without a record did not come to its end.
-fn compare(folder: &RunFolder, record: &RunRecord, context: &mut Context<'_, '_>) -> Exit {
-    let Ok(bytes) = std::fs::read(folder.path.join("run.json")) else {
-        context
-            .output
-            .message("There is no run.json: the run did not come to its end.");
-        return Exit::Incomplete;
+/// What the run itself came to.
+enum Before {
+    /// It did not come to its end.
+    Nothing,
+    /// It cannot be told.
+    Unreadable,
+    /// This.
+    Record(Box<RunRecord>),
+}
+
+fn before(folder: &RunFolder, context: &mut Context<'_, '_>) -> Before {
+    let (before, says) = match read_whole(&folder.path.join("run.json")) {
+        Err(_) => (
+            Before::Nothing,
+            "There is no run.json: the run did not come to its end.",
+        ),
+        Ok(bytes) => match serde_json::from_slice(&bytes) {
+            Ok(record) => return Before::Record(Box::new(record)),
+            Err(_) => (
+                Before::Unreadable,
+                "run.json can not be read; judged from the evidence alone.",
+            ),
+        },
     };
-    let Ok(before) = serde_json::from_slice::<RunRecord>(&bytes) else {
-        context
-            .output
-            .message("run.json can not be read; judged from the evidence alone.");
-        return Exit::AsExpected;
-    };
-    let was: BTreeMap<&str, _> = before
-        .cells
-        .iter()
-        .map(|cell| (cell.id.as_str(), (cell.judged.verdict, &cell.fingerprint)))
-        .collect();
-    for cell in &record.cells {
-        if was.get(cell.id.as_str()) != Some(&(cell.judged.verdict, &cell.fingerprint)) {
-            context.output.message(&format!(
-                "{} [{}]: judged otherwise than when it ran",
-                reports::harmless::one_line(&cell.case()),
-                reports::harmless::one_line(&cell.client)
-            ));
+    context.output.message(says);
+    before
+}
+
+impl Before {
+    /// Whether the run says that this cell was interrupted. Its evidence then
+    /// proves nothing, and a harness that was told to stop is no broken one.
+    fn has_no_result(&self, id: &str) -> bool {
+        let Self::Record(record) = self else {
+            return false;
+        };
+        record.missing.iter().any(|cell| cell.id == id)
+    }
+
+    /// What it means for the exit code.
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Nothing => Exit::Incomplete,
+            Self::Unreadable | Self::Record(_) => Exit::AsExpected,
         }
     }
-    Exit::AsExpected
+
+    /// Says so when the run came to other verdicts: then the judge has changed
+    /// since, or somebody touched the evidence.
+    fn compare(&self, record: &RunRecord, context: &mut Context<'_, '_>) {
+        let Self::Record(before) = self else {
+            return;
+        };
+        let was: BTreeMap<&str, _> = before
+            .cells
+            .iter()
+            .map(|cell| (cell.id.as_str(), (cell.judged.verdict, &cell.fingerprint)))
+            .collect();
+        for cell in &record.cells {
+            if was.get(cell.id.as_str()) != Some(&(cell.judged.verdict, &cell.fingerprint)) {
+                context.output.message(&format!(
+                    "{} [{}]: judged otherwise than when it ran",
+                    reports::harmless::one_line(&cell.case()),
+                    reports::harmless::one_line(&cell.client)
+                ));
+            }
+        }
+    }
 }

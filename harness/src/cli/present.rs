@@ -6,10 +6,20 @@ use reports::record::RunRecord;
 use super::Context;
 use super::arguments::{Common, Shown};
 use crate::failure::Failure;
-use crate::run_folder::write_whole;
+use crate::run_folder::{try_place, write_whole};
 
 /// Columns of a text report in a file.
 const FILE_WIDTH: usize = 160;
+
+/// Tries whether the reports can be written, so that a whole run is not lost on
+/// a wrong path. To be asked once the run's folder is made: a report may go there.
+pub(super) fn try_places(shown: &Shown, context: &Context<'_, '_>) -> Result<(), Failure> {
+    for report in &shown.reports {
+        try_place(&context.around.cwd.join(&report.path))
+            .map_err(|error| Failure::place("cannot write the report", &report.path, &error))?;
+    }
+    Ok(())
+}
 
 /// Prints the matrix and writes the reports that are wanted.
 pub(super) fn present(

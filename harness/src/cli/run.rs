@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use reports::harmless::one_line;
 use reports::record::{Disposition, RunRecord, StaleEntry};
 
 use super::arguments::{Common, Shown};
@@ -121,6 +122,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     cells.planned.stale = stale(&selection, &suite, &names, &baseline);
 
     let folder = RunFolder::make(arguments.out.as_deref(), "", context.around)?;
+    present::try_places(&arguments.shown, context)?;
     folder.write_planned(&cells.planned)?;
     let record = conduct(cells, &folder, &baseline, arguments.jobs, context)?;
     folder.write_record(&record)?;
@@ -232,7 +234,7 @@ fn stale(
 }
 
 fn closing(folder: &RunFolder, proposals: &BTreeMap<String, String>) -> String {
-    let shown = folder.shown.display();
+    let shown = one_line(&folder.shown.display().to_string());
     let mut text = format!("Run folder: {shown}\n");
     if !proposals.is_empty() {
         text.push_str(

@@ -94,9 +94,10 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     progress.finish();
     let results = selftest.results(done?);
     context.output.result(text(&results, plans.len(), all))?;
-    context
-        .output
-        .result(format!("Run folder: {}\n", folder.shown.display()))?;
+    context.output.result(format!(
+        "Run folder: {}\n",
+        one_line(&folder.shown.display().to_string())
+    ))?;
     Ok(match (results.missing, results.failures.is_empty()) {
         (0, true) if plans.is_empty() => Exit::Inconclusive,
         (0, true) => Exit::AsExpected,

@@ -4,13 +4,16 @@
 //! parser, no runtime, no log. It never writes to the client's pipes and holds
 //! none of them once the client runs.
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Access, access};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, WaitOptions, getpid, pidfd_open,
@@ -20,6 +23,7 @@ use rustix::process::{
 use super::procfs::run_delay_ns;
 use super::tree::{Swept, sweep};
 use super::{GO, KILL, Status, monotonic_ns};
+use crate::system::Exec;
 
 /// The largest file that a client may write. An endless answer that is saved
 /// must not fill the disk.
@@ -108,17 +112,40 @@ impl Order {
     /// end of them.
     fn spawn(self) -> io::Result<Child> {
         let [stdin, stdout, stderr] = self.pipes;
-        let mut args = self.args.into_iter();
+        let args: Vec<OsString> = self.args.into_iter().map(OsString::from).collect();
         let program = args
-            .next()
+            .first()
             .ok_or_else(|| io::Error::other("no program was named"))?;
-        let mut command = Command::new(program);
-        command.args(args);
+        let path = find(program)?;
+        let exec = Exec::new(&path, args.iter())?;
+        let mut command = Command::new(path);
         command.stdin(stdin).stdout(stdout).stderr(stderr);
         command.process_group(0);
         crate::system::die_with_parent(&mut command);
+        crate::system::exec_without_a_shell(&mut command, exec);
         command.spawn()
     }
+}
+
+/// The file that a name means: itself where it has a slash, else the first
+/// program of that name in PATH.
+fn find(program: &OsStr) -> io::Result<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Ok(program.into());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut failed = io::Error::from(rustix::io::Errno::NOENT);
+    for folder in std::env::split_paths(&folders) {
+        let path = folder.join(program);
+        if !path.is_file() {
+            continue;
+        }
+        match access(&path, Access::EXEC_OK) {
+            Ok(()) => return Ok(path),
+            Err(error) => failed = error.into(),
+        }
+    }
+    Err(failed)
 }
 
 fn read_exact(control: BorrowedFd<'_>, mut into: &mut [u8]) -> io::Result<()> {

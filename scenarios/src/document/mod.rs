@@ -15,7 +15,7 @@ use std::ops::Range;
 
 pub use diagnostic::Diagnostics;
 pub use render::{harmless, render};
-pub use source::{MAX_BYTES, Unreadable};
+pub use source::{MAX_BYTES, Unreadable, open};
 pub use yaml::parse;
 
 /// A document's text and where it came from.

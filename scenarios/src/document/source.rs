@@ -26,7 +26,7 @@ impl Source {
     /// When the file cannot be read, is too large or is not UTF-8.
     pub fn read(path: &Path) -> Result<Self, Unreadable> {
         let mut bytes = Vec::new();
-        regular(path)
+        open(path)
             .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(Unreadable::Io)?;
         Self::from_bytes(&path.display().to_string(), bytes)
@@ -65,8 +65,11 @@ impl Source {
 }
 
 /// Opens what is a file. A pipe that nobody writes to would be waited for without
-/// end, already when it is opened.
-fn regular(path: &Path) -> std::io::Result<File> {
+/// end, already when it is opened, and a device may have no end.
+///
+/// # Errors
+/// When it is no file or cannot be opened.
+pub fn open(path: &Path) -> std::io::Result<File> {
     let kind = std::fs::metadata(path)?.file_type();
     if kind.is_file() {
         return File::open(path);

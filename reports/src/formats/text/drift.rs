@@ -14,6 +14,12 @@ use crate::words;
 /// Cells without a result that are named; after an interrupt there are many.
 const MISSING_SHOWN: usize = 10;
 
+/// Rows of a fact that are shown where it has more than these together.
+const FIRST_ROWS: usize = 12;
+
+/// Those at its end.
+const LAST_ROWS: usize = 4;
+
 /// Columns of the labels.
 const LABEL: usize = 10;
 
@@ -159,15 +165,27 @@ fn facts(facts: &[(&'static str, String)], indent: usize, view: &View, out: &mut
     let room = view.width.saturating_sub(indent + LABEL + 1).max(20);
     for (label, text) in facts {
         let mut label = *label;
-        for line in lines(text) {
-            for part in wrap(&line, room) {
-                let row = format!("{:indent$}{label:LABEL$} {part}", "");
-                out.push_str(row.trim_end());
-                out.push('\n');
-                label = "";
-            }
+        let rows = lines(text).into_iter().flat_map(|line| wrap(&line, room));
+        for part in shortened(rows.collect()) {
+            let row = format!("{:indent$}{label:LABEL$} {part}", "");
+            out.push_str(row.trim_end());
+            out.push('\n');
+            label = "";
         }
     }
+}
+
+/// Without the middle of what would hide all else: a thousand calls, or a
+/// hundred faults that did not happen. How a text ends often says why.
+fn shortened(mut rows: Vec<String>) -> Vec<String> {
+    let Some(left_out) = rows.len().checked_sub(FIRST_ROWS + LAST_ROWS) else {
+        return rows;
+    };
+    if left_out > 1 {
+        let instead = format!("... {left_out} lines more, see run.json ...");
+        rows.splice(FIRST_ROWS..FIRST_ROWS + left_out, [instead]);
+    }
+    rows
 }
 
 /// Entries without a cell and cells without a result. True: there are none.
@@ -205,4 +223,23 @@ fn render_gaps(record: &RunRecord, view: &View, out: &mut String) -> bool {
         ));
     }
     record.stale.is_empty() && record.missing.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fact_of_a_thousand_lines_shows_its_begin_and_its_end() {
+        let rows = |n: usize| (0..n).map(|row| row.to_string()).collect::<Vec<_>>();
+        for short in [0, 1, 16, 17] {
+            assert_eq!(shortened(rows(short)), rows(short));
+        }
+        let shown = shortened(rows(1000));
+        assert_eq!(shown.len(), 17);
+        assert_eq!(
+            shown[11..14],
+            ["11", "... 984 lines more, see run.json ...", "996"]
+        );
+    }
 }
