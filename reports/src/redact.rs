@@ -5,19 +5,8 @@
 //! schemes that precede them; a secret in a place of its own choosing it cannot
 //! know.
 
-/// What stands in the place of a secret.
-pub const REDACTED: &str = "[redacted]";
-
-/// Header fields whose value is a secret.
-const FIELDS: [&str; 7] = [
-    "proxy-authorization",
-    "authorization",
-    "set-cookie",
-    "cookie",
-    "x-api-key",
-    "api-key",
-    "x-auth-token",
-];
+use scenarios::secrets::FIELDS;
+pub use scenarios::secrets::REDACTED;
 
 /// Words that a secret follows.
 const SCHEMES: [&str; 2] = ["bearer", "basic"];

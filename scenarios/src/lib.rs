@@ -22,6 +22,7 @@ mod program;
 pub mod rendering;
 pub mod resolve;
 pub mod scope;
+pub mod secrets;
 pub mod target;
 pub mod template;
 pub mod validate;

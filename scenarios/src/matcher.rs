@@ -29,3 +29,11 @@ impl<T: PartialOrd> Matcher<T> {
         }
     }
 }
+
+/// The lowest and the highest value that fit; none: there is no such bound.
+pub fn bounds<T: Ord + Copy>(matcher: &Matcher<T>) -> (Option<T>, Option<T>) {
+    match matcher {
+        Matcher::OneOf(values) => (values.iter().min().copied(), values.iter().max().copied()),
+        Matcher::Range { at_least, at_most } => (*at_least, *at_most),
+    }
+}

@@ -59,6 +59,20 @@ pub struct Plan {
     pub proves: Option<Proves>,
 }
 
+impl Plan {
+    /// Whether so many deliveries, by server, are enough: as many as wanted at
+    /// every server that `enough` names.
+    pub fn has_enough(&self, delivered: impl Fn(&str) -> u64) -> bool {
+        let mut wanted = self.enough.iter();
+        !self.enough.is_empty() && wanted.all(|(server, count)| delivered(server) >= *count)
+    }
+
+    /// Whether so many requests or connections are more than the cap allows.
+    pub fn is_over_cap(&self, requests: u64, connections: u64) -> bool {
+        requests.max(connections) > self.cap
+    }
+}
+
 /// `area/name[column=value,...]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

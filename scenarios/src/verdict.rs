@@ -205,6 +205,18 @@ pub struct CellVerdict {
     pub notes: Vec<String>,
 }
 
+/// How the reason begins of a cell in which a required fault did not happen.
+pub const FAULT_DID_NOT_HAPPEN: &str = "a required fault did not happen";
+
+impl CellVerdict {
+    /// Whether the cell proves nothing for the reason that a required fault did
+    /// not happen.
+    pub fn lacks_its_fault(&self) -> bool {
+        let reason = self.reason.as_deref().unwrap_or_default();
+        self.verdict == Verdict::Inconclusive && reason.starts_with(FAULT_DID_NOT_HAPPEN)
+    }
+}
+
 /// What the judge says of one call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 
 use super::{Assertion, Entry};
 use crate::document::Node;
+use crate::expected::counts::Count;
 use crate::expected::{Expected, Words, counts};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::counts::{Count, compare, shown};
+use crate::judge::counts::{compare, shown};
 use crate::judge::facts::Mark;
 use crate::plan::Of;
 use crate::scope::Scope;

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 
 use super::{Assertion, Entry};
 use crate::document::Node;
+use crate::expected::counts::Count;
 use crate::expected::{Expected, Words, counts};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::counts::{Count, compare, in_words, repeats, shown};
+use crate::judge::counts::{compare, in_words, repeats, shown};
 use crate::judge::facts::Exchange;
 use crate::matcher::Matcher;
 use crate::plan::Of;

@@ -8,8 +8,8 @@ use crate::expected::{Expected, Words, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::facts::Mark;
-use crate::judge::time::{Bounded, bounded, bounds};
-use crate::matcher::Matcher;
+use crate::judge::time::{Bounded, bounded};
+use crate::matcher::{Matcher, bounds};
 use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::FindingName;
@@ -58,7 +58,9 @@ pub fn judge(expected: &Expected<Duration>, of: &Of, case: &Case<'_>) -> Checked
 
 fn one(range: &Matcher<Duration>, span: &Span, case: &Case<'_>, out: &mut Checked) {
     let time = span.time();
-    let bounded = bounded(range, time, case.facts.client.run_delay_us);
+    let client = &case.facts.client;
+    let delay = client.run_delay_between(span.from.at_us, span.to.at_us);
+    let bounded = bounded(range, time, delay);
     let (name, observed) = match bounded {
         Bounded::TooLong if span.reported => (FindingName::Hung, time.words()),
         Bounded::TooLong => (FindingName::Hung, format!("no report for {}", time.words())),

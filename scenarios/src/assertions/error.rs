@@ -2,6 +2,8 @@
 //!
 //! A definite answer that is no success counts as an error here.
 
+mod numbers;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Assertion, Entry};
@@ -164,12 +166,21 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// Whether a text is anywhere in it.
-    fn has(&self, text: &str) -> bool {
+    fn parts(&self) -> impl Iterator<Item = &String> {
         let links = self.chain.iter();
         let parts = links.flat_map(|link| [&link.kind, &link.code, &link.message]);
         let body = self.response.map(|response| &response.body_start);
-        parts.chain(body).flatten().any(|part| part.contains(text))
+        parts.chain(body).flatten()
+    }
+
+    /// Whether a text is anywhere in it.
+    fn has(&self, text: &str) -> bool {
+        self.parts().any(|part| part.contains(text))
+    }
+
+    /// Whether a status is anywhere in it.
+    fn has_status(&self, status: u16) -> bool {
+        self.parts().any(|part| numbers::names(part, status))
     }
 
     fn keeps(&self, kept: Kept, call: &CallView<'_>, case: &Case<'_>) -> bool {
@@ -179,13 +190,13 @@ impl<'a> Said<'a> {
                 let shown = self.response.and_then(|response| response.status);
                 let given = answers::given(call).map(|given| given.statuses);
                 shown.is_some()
-                    || given.is_some_and(|given| {
-                        given.iter().any(|status| self.has(&status.to_string()))
-                    })
+                    || given
+                        .is_some_and(|given| given.iter().any(|status| self.has_status(*status)))
             }
             Kept::BodyStart => {
                 let starts = content::starts(case, call);
-                starts.iter().any(|start| self.has(start))
+                let nothing_to_see = starts.texts.is_empty() && starts.not_text;
+                nothing_to_see || starts.texts.iter().any(|start| self.has(start))
             }
             Kept::Reason => {
                 let message = |link: &ErrorLink| {
@@ -346,6 +357,49 @@ mod tests {
         assert_eq!(names(keeps(Kept::Code), &sent().fails(9, 1, "X")), []);
         assert_eq!(names(keeps(Kept::Reason), &bare), []);
         assert_eq!(names(keeps(Kept::Reason), &fails(" ")), lost);
+    }
+
+    #[test]
+    fn digits_of_an_address_are_no_status() {
+        let lost = [FindingName::CauseLost];
+        for message in [
+            "connect to 127.0.0.1:45502 failed",
+            "127.0.0.1:502 (os error 502)",
+        ] {
+            assert_eq!(
+                names(keeps(Kept::Status), &fails(message)),
+                lost,
+                "{message}"
+            );
+        }
+        assert_eq!(
+            names(keeps(Kept::Status), &fails("HTTP 502 from 127.0.0.1:502")),
+            []
+        );
+    }
+
+    fn names_of(content: Content, message: &str) -> Vec<FindingName> {
+        let step = respond(502).with(|respond| respond.body = Some(content));
+        let plan = plan([server("api").step(step)]).call("POST", "api", "/x");
+        let link = ErrorLink {
+            message: Some(message.to_owned()),
+            ..ErrorLink::default()
+        };
+        let story = sent()
+            .answer(6, AT, 502, "")
+            .report(9, 1, Shown::Error(vec![link]));
+        let checked = story.check(&plan, &Assertion::Error(keeps(Kept::BodyStart)));
+        checked.names()
+    }
+
+    #[test]
+    fn the_begin_of_a_page_by_its_shape_is_recognized() {
+        let page = || Content::Shape(crate::plan::Shape::Page { size: None });
+        let kept = names_of(page(), "502: <html><head><title>502 Bad Gateway");
+        assert_eq!(kept, []);
+        assert_eq!(names_of(page(), "it failed"), [FindingName::CauseLost]);
+        let bytes = Content::Hex(vec![0xff, 0xfe]);
+        assert_eq!(names_of(bytes, "it failed"), [], "no text to keep");
     }
 
     #[test]

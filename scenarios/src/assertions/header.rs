@@ -14,6 +14,7 @@ use crate::judge::checked::{Checked, Raised};
 use crate::judge::facts::Exchange;
 use crate::plan::Of;
 use crate::scope::Scope;
+use crate::secrets;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
@@ -124,7 +125,11 @@ pub fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Checked {
     let name = &expected.name;
     match &expected.is {
         None => {
-            let show = |one: &&Exchange| one.header(name).unwrap_or("(absent)").to_owned();
+            let told = Told::of(name, &heads);
+            let show = |one: &&Exchange| {
+                let value = one.header(name);
+                value.map_or_else(|| "(absent)".to_owned(), |value| told.bare(value))
+            };
             let values: Vec<_> = heads.iter().map(show).collect();
             out.note(format!(
                 "{name} at {}: {}",
@@ -134,7 +139,11 @@ pub fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Checked {
         }
         Some(Field::Present) => each(&heads, name, "present", |has| has.is_some(), &mut out),
         Some(Field::Equals(value)) => {
-            let what = format!("{value:?}");
+            let what = if secrets::is_secret(name) {
+                "with the value that is written".to_owned()
+            } else {
+                format!("{value:?}")
+            };
             each(
                 &heads,
                 name,
@@ -159,6 +168,7 @@ fn each(
     good: impl Fn(Option<&str>) -> bool,
     out: &mut Checked,
 ) {
+    let told = Told::of(name, heads);
     for one in heads {
         if good(one.header(name)) {
             out.good();
@@ -166,7 +176,7 @@ fn each(
             out.wrong(Raised::new(
                 FindingName::WrongRequest,
                 format!("{name} {what}"),
-                format!("{name} {}", value_in_words(one, name)),
+                format!("{name} {}", told.words(one)),
                 one.head.as_ref().map(|head| head.mark.n),
             ));
         }
@@ -220,7 +230,8 @@ fn same(heads: &[&Exchange], name: &str, out: &mut Checked) {
             }
             continue;
         }
-        let seen: Vec<_> = heads.iter().map(|one| value_in_words(one, name)).collect();
+        let told = Told::of(name, &heads);
+        let seen: Vec<_> = heads.iter().map(|one| told.words(one)).collect();
         out.wrong(Raised::new(
             FindingName::KeyChanged,
             format!("{name} present and the same in all attempts of call {call}"),
@@ -235,6 +246,7 @@ fn same(heads: &[&Exchange], name: &str, out: &mut Checked) {
 
 fn distinct(heads: &[&Exchange], name: &str, out: &mut Checked) {
     each(heads, name, "present", |has| has.is_some(), out);
+    let told = Told::of(name, heads);
     let mut values: BTreeMap<&str, Vec<&Exchange>> = BTreeMap::new();
     for one in heads {
         if let Some(value) = one.header(name) {
@@ -248,7 +260,7 @@ fn distinct(heads: &[&Exchange], name: &str, out: &mut Checked) {
             out.wrong(Raised::new(
                 FindingName::WrongRequest,
                 format!("{name} distinct between calls"),
-                format!("{value:?} in calls {}", calls.join(", ")),
+                format!("{} in calls {}", told.value(value), calls.join(", ")),
                 heads
                     .iter()
                     .filter_map(|one| one.head.as_ref())
@@ -258,9 +270,59 @@ fn distinct(heads: &[&Exchange], name: &str, out: &mut Checked) {
     }
 }
 
-fn value_in_words(one: &Exchange, name: &str) -> String {
-    one.header(name)
-        .map_or_else(|| "absent".to_owned(), |value| format!("{value:?}"))
+/// How values of a field are told: as they are, or, where they are secrets, by
+/// a number each, which tells only whether two are the same.
+struct Told<'n> {
+    name: &'n str,
+    secrets: Vec<&'n str>,
+}
+
+impl<'n> Told<'n> {
+    fn of(name: &'n str, heads: &[&'n Exchange]) -> Self {
+        let mut secrets: Vec<&str> = Vec::new();
+        if secrets::is_secret(name) {
+            for value in heads.iter().filter_map(|one| one.header(name)) {
+                if !secrets.contains(&value) {
+                    secrets.push(value);
+                }
+            }
+        }
+        Self { name, secrets }
+    }
+
+    fn secret(&self, value: &str) -> Option<String> {
+        let place = self.secrets.iter().position(|secret| *secret == value)?;
+        Some(format!("{} {}", secrets::REDACTED, place + 1))
+    }
+
+    fn bare(&self, value: &str) -> String {
+        self.secret(value).unwrap_or_else(|| value.to_owned())
+    }
+
+    fn value(&self, value: &str) -> String {
+        self.secret(value).unwrap_or_else(|| format!("{value:?}"))
+    }
+
+    fn words(&self, one: &Exchange) -> String {
+        let value = one.header(self.name);
+        value.map_or_else(|| "absent".to_owned(), |value| self.value(value))
+    }
+}
+
+impl HeaderExpected {
+    /// How it is told in findings; none: as it is written, which gives no
+    /// secret away.
+    pub(crate) fn told(&self) -> Option<String> {
+        let equals = matches!(self.is, Some(Field::Equals(_)));
+        (equals && secrets::is_secret(&self.name)).then(|| {
+            format!(
+                "header: {{counter: {}, name: {}, equals: {}}}",
+                self.counter.text,
+                self.name,
+                secrets::REDACTED
+            )
+        })
+    }
 }
 
 #[cfg(test)]
@@ -268,6 +330,7 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
     use crate::testing::{Story, plan, respond, server};
+    use crate::verdict::Level;
 
     fn case() -> Plan {
         plan([
@@ -362,6 +425,46 @@ mod tests {
         };
         let second = check("api", Field::Equals("b".to_owned()), &story, &attempt);
         second.assert_good();
+    }
+
+    #[test]
+    fn no_way_to_ask_for_a_secret_tells_its_value() {
+        let ways = [
+            None,
+            Some(Field::Equals("top-1".to_owned())),
+            Some(Field::Same),
+            Some(Field::Distinct),
+        ];
+        for name in ["X-Api-Key", "cookie", "Authorization"] {
+            let story = Story::new()
+                .on(5, ("api", 1, 1), "POST /x", &[(name, "top-1")])
+                .on(6, ("api", 2, 1), "POST /x", &[(name, "top-2")])
+                .on(
+                    7,
+                    ("api", 3, 1),
+                    "POST /y",
+                    &[(name, "top-1"), ("Wirefault-Call", "2")],
+                )
+                .shows(9, 1, 200, "")
+                .shows(9, 2, 200, "")
+                .exit(10, 0);
+            for is in ways.clone() {
+                let level = if is.is_some() {
+                    Level::Must
+                } else {
+                    Level::Info
+                };
+                let expected = Assertion::Header(HeaderExpected {
+                    counter: Counter::server("api"),
+                    name: name.to_owned(),
+                    is,
+                });
+                let cell = story.judge(&case().expects(level, expected));
+                let told = serde_json::to_string(&cell).unwrap();
+                assert!(!told.contains("top-"), "{told}");
+                assert!(told.contains("[redacted]"), "{told}");
+            }
+        }
     }
 
     #[test]

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use super::{Assertion, Entry};
 use crate::document::Node;
+use crate::expected::counts::EffectCount;
 use crate::expected::{Expected, Words, counts};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::counts::{EffectCount, compare, shown};
+use crate::judge::counts::{compare, shown};
 use crate::judge::effects;
 use crate::judge::facts::EffectFact;
 use crate::plan::Of;

@@ -1,17 +1,38 @@
-//! Decoding counts: maps from a counter, a server or an effect to what is
+//! Counts as they are expected, and decoding them: maps from a counter, a server or an effect to what is
 //! expected of it.
+
+use serde::{Deserialize, Serialize};
 
 use super::values;
 use crate::counter::{self, Counter};
 use crate::document::decode::{brief, listed, nearest, unknown_word};
 use crate::document::{Key, Node, Span, ids};
 use crate::expected::Expected;
-use crate::judge::counts::{Count, EffectCount};
 use crate::scope::Scope;
 use crate::target;
 
 /// The highest count that makes sense anywhere.
 const MOST: u64 = 1_000_000;
+
+/// A counter and what is expected of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    /// What is counted.
+    pub counter: Counter,
+    /// How many.
+    pub expected: Expected<u64>,
+}
+
+/// An effect and what is expected of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EffectCount {
+    /// The effect.
+    pub effect: String,
+    /// How often.
+    pub expected: Expected<u64>,
+}
 
 /// `{api: 1, "api POST /jobs": [0, 1]}`; `by-policy` where `computed`.
 pub fn decode(
@@ -177,6 +198,15 @@ fn effect(key: &Key, by_key: bool, scope: &mut Scope<'_>) -> Option<()> {
             None
         }
         Some(_) => Some(()),
+        None if names.is_empty() => {
+            let text = brief(&key.text);
+            scope
+                .out
+                .report(ids::UNKNOWN_WORD, &key.span, "no step applies anything")
+                .label("nothing can be counted")
+                .help(format!("add `applies: {text}` to a step"));
+            None
+        }
         None => {
             let names = names.iter().map(String::as_str);
             unknown_word(

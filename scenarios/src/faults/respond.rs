@@ -215,18 +215,46 @@ impl Respond {
 
     fn answer(&self, message: &Message) -> Answer {
         let endless = message.endless.is_some();
-        let digest = Sha256::digest(&message.content);
+        let content = self.promised(&message.content);
+        let digest = Sha256::digest(content);
         let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Answer {
             status: Some(self.status),
             body_bytes: if endless {
                 0
             } else {
-                u64::try_from(message.content.len()).unwrap_or(u64::MAX)
+                u64::try_from(content.len()).unwrap_or(u64::MAX)
             },
             body_sha256: (!endless).then_some(hex),
-            whole: !endless && self.cut.is_none() && self.says_length.is_none(),
+            whole: !endless && self.cut.is_none() && self.keeps_its_length(content),
         }
+    }
+
+    /// The content as a reader must see it: where the head promises less than
+    /// is sent, it ends there (RFC 9112 section 6.3).
+    fn promised<'c>(&self, content: &'c [u8]) -> &'c [u8] {
+        let says = self
+            .says_length
+            .and_then(|says| usize::try_from(says).ok())
+            .unwrap_or(usize::MAX);
+        content.get(..says).unwrap_or(content)
+    }
+
+    /// Whether a reader can get as much as the head promises; true where the
+    /// length is not known here.
+    pub(crate) fn promises_no_more_than_it_sends(&self) -> bool {
+        let sent = self.body.as_ref().map_or(Some(0), Content::length);
+        self.has_no_content()
+            || self
+                .says_length
+                .is_none_or(|says| sent.is_none_or(|sent| says <= sent))
+    }
+
+    /// Whether as much is sent as the head promises. A status without content
+    /// promises none, whatever its fields say.
+    fn keeps_its_length(&self, content: &[u8]) -> bool {
+        let sent = u64::try_from(content.len()).unwrap_or(u64::MAX);
+        self.has_no_content() || self.says_length.is_none_or(|says| says <= sent)
     }
 
     /// Bytes on the wire a piece: where each piece is a chunk of its own, the

@@ -1,7 +1,7 @@
 //! Which call a request belongs to.
 //!
 //! By its header field `Wirefault-Call`; else it is the only call's; else the
-//! call whose target it names, when that is the only one; else the call in
+//! call whose method and target it names, when that is the only one; else the call in
 //! whose time it began, from the report of the call before to its own.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::facts::{Exchange, Facts, Place};
 use crate::manifest::Manifest;
 use crate::plan::Plan;
-use crate::target::{self, Target};
+use crate::target::{self, Sent};
 
 /// The header field by which clients mark their requests.
 pub const CALL_HEADER: &str = "Wirefault-Call";
@@ -17,10 +17,10 @@ pub const CALL_HEADER: &str = "Wirefault-Call";
 /// Gives each exchange and each effect its call, and numbers the attempts.
 pub(super) fn attribute(plan: &Plan, manifest: &Manifest, facts: &mut Facts) {
     let ids: Vec<u32> = plan.calls.iter().map(|call| call.id).collect();
-    let mut targets: Vec<(Target, u32)> = Vec::new();
+    let mut targets: Vec<(Sent, u32)> = Vec::new();
     for call in &plan.calls {
         if let Some(sent) = target::of_call(plan, manifest, call) {
-            targets.push((sent.target, call.id));
+            targets.push((sent, call.id));
         }
     }
     let by_time: Vec<(u32, Option<u64>)> = ids
@@ -65,11 +65,13 @@ fn only(ids: &[u32]) -> Option<u32> {
     }
 }
 
-fn by_target(exchange: &Exchange, targets: &[(Target, u32)]) -> Option<u32> {
-    let sent = &exchange.head.as_ref()?.target;
-    let mut fitting = targets
-        .iter()
-        .filter(|(target, _)| target.server == exchange.place.server && target.path == *sent);
+fn by_target(exchange: &Exchange, targets: &[(Sent, u32)]) -> Option<u32> {
+    let head = exchange.head.as_ref()?;
+    let mut fitting = targets.iter().filter(|(call, _)| {
+        call.target.server == exchange.place.server
+            && call.target.path == head.target
+            && call.method == head.method
+    });
     match (fitting.next(), fitting.next()) {
         (Some((_, id)), None) => Some(*id),
         _ => None,

@@ -31,6 +31,8 @@ pub struct ClientFacts {
     pub exited: Option<Exit>,
     /// Microseconds for which it was ready but not running.
     pub run_delay_us: u64,
+    /// The same as it grew: when it was read, and how much it was by then.
+    pub run_delays: Vec<(u64, u64)>,
     /// What ended the cell; none: the record breaks off.
     pub ended_by: Option<(EndedBy, Mark)>,
     /// The time of the last entry.
@@ -98,6 +100,7 @@ impl ClientFacts {
             ClientEvent::Swept { count } => self.swept = self.swept.saturating_add(*count),
             ClientEvent::RunDelay { micros } => {
                 self.run_delay_us = self.run_delay_us.max(*micros);
+                self.run_delays.push((mark.at_us, *micros));
             }
             ClientEvent::End { ended_by } => {
                 self.ended_by.get_or_insert((*ended_by, mark));
@@ -108,6 +111,17 @@ impl ClientFacts {
 
     pub(super) fn seen_until(&mut self, entries: &[&Entry]) {
         self.last_us = entries.iter().map(|entry| entry.at_us).max().unwrap_or(0);
+    }
+
+    /// The most by which it can have been kept from running between two times:
+    /// from the last reading before to the first one after.
+    pub fn run_delay_between(&self, from_us: u64, until_us: u64) -> u64 {
+        let readings = self.run_delays.iter();
+        let before = readings.clone().filter(|(at_us, _)| *at_us <= from_us);
+        let after = readings.filter(|(at_us, _)| *at_us >= until_us);
+        let before = before.map(|(_, micros)| *micros).max().unwrap_or(0);
+        let after = after.map(|(_, micros)| *micros).min();
+        after.unwrap_or(self.run_delay_us).saturating_sub(before)
     }
 
     /// The last report of all.
@@ -137,5 +151,25 @@ impl ClientFacts {
     /// What ended the cell, if the record says so.
     pub fn end(&self) -> Option<EndedBy> {
         self.ended_by.map(|(ended_by, _)| ended_by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_delay_between_two_times_is_granted() {
+        let mut client = ClientFacts::default();
+        assert_eq!(client.run_delay_between(0, 100), 0);
+        for (n, (at_us, micros)) in (1..).zip([(10, 5), (50, 20), (90, 80)]) {
+            client.take(Mark { at_us, n }, &ClientEvent::RunDelay { micros });
+        }
+        assert_eq!(client.run_delay_between(10, 50), 15);
+        assert_eq!(client.run_delay_between(0, 40), 20);
+        assert_eq!(client.run_delay_between(60, 85), 60);
+        assert_eq!(client.run_delay_between(95, 99), 0);
+        // One reading at the end is all of it, as before.
+        assert_eq!(client.run_delay_between(0, 200), 80);
     }
 }

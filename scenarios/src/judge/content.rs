@@ -3,35 +3,49 @@
 use super::case::{CallView, Case};
 use super::effects;
 use crate::faults::Fault;
-use crate::plan::Content;
-use crate::template::{Bindings, Template};
+use crate::rendering::{Format, Rendering};
+use crate::template::Bindings;
 
 /// Characters by which a content is recognized.
 const RECOGNIZED: usize = 16;
 
-/// The first characters of the text contents with which servers answered a
-/// call.
-pub fn starts(case: &Case<'_>, call: &CallView<'_>) -> Vec<String> {
-    let answered = call.exchanges.iter().filter(|one| one.answer.is_some());
-    let steps = answered.filter_map(|one| effects::step(case.plan, one));
-    let texts = steps.filter_map(|step| match &step.fault {
-        Fault::Respond(respond) => text(respond.body.as_ref()?, &bindings(case)),
-        Fault::Cut(_) | Fault::Raw(_) => None,
-    });
-    texts
-        .map(|text| text.trim().chars().take(RECOGNIZED).collect::<String>())
-        .filter(|start| !start.is_empty())
-        .collect()
+/// What the contents begin with that servers gave to a call.
+#[derive(Debug, Default)]
+pub struct Starts {
+    /// The first characters of those that are text.
+    pub texts: Vec<String>,
+    /// Whether there were others, of which a client need not show anything that
+    /// could be recognized.
+    pub not_text: bool,
 }
 
-fn text(content: &Content, bindings: &Bindings) -> Option<String> {
-    let render = |template: &Template| Some(template.render(bindings));
-    match content {
-        Content::Text(template) | Content::Json(template) => render(template),
-        Content::Endless(text) => Some(text.clone()),
-        Content::Hex(bytes) => String::from_utf8(bytes.clone()).ok(),
-        Content::Bytes(_) | Content::Shape(_) => None,
+/// What the contents begin with that servers gave to a call.
+pub fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
+    let bindings = bindings(case);
+    let with = Rendering {
+        bindings: &bindings,
+        format: Format::PlainJson,
+        seed: case.plan.seed,
+    };
+    let answered = call.exchanges.iter().filter(|one| one.answer.is_some());
+    let steps = answered.filter_map(|one| effects::step(case.plan, one));
+    let contents = steps.filter_map(|step| match &step.fault {
+        Fault::Respond(respond) => respond.body.as_ref(),
+        Fault::Cut(_) | Fault::Raw(_) => None,
+    });
+    let mut starts = Starts::default();
+    for content in contents {
+        match String::from_utf8(content.render(&with).bytes) {
+            Ok(text) => {
+                let start: String = text.trim().chars().take(RECOGNIZED).collect();
+                starts
+                    .texts
+                    .extend(Some(start).filter(|start| !start.is_empty()));
+            }
+            Err(_) => starts.not_text = true,
+        }
     }
+    starts
 }
 
 /// Where the servers of the cell listened.

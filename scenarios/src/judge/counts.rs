@@ -3,34 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::checked::Checked;
 use super::facts::Exchange;
-use crate::counter::Counter;
-use crate::expected::{Expected, Words, side};
+use crate::expected::{Words, side};
 use crate::matcher::Matcher;
 use crate::target;
-
-/// A counter and what is expected of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Count {
-    /// What is counted.
-    pub counter: Counter,
-    /// How many.
-    pub expected: Expected<u64>,
-}
-
-/// An effect and what is expected of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EffectCount {
-    /// The effect.
-    pub effect: String,
-    /// How often.
-    pub expected: Expected<u64>,
-}
 
 /// Holds a count against what fits. What was cut short by the harness can not
 /// be too little: it shows `-`. The answer says on which side a wrong count

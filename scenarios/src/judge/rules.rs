@@ -97,7 +97,7 @@ fn over_cap(case: &Case<'_>) -> Option<Raised> {
     Some(
         Raised::new(
             FindingName::OverBudget,
-            format!("fewer than {} requests or connections", case.plan.cap),
+            format!("at most {} requests or connections", case.plan.cap),
             format!("{requests} requests, {connections} connections"),
             [mark.n],
         )

@@ -45,6 +45,14 @@ fn a_fault_that_fired_and_a_count_that_fits_is_a_pass() {
     assert_eq!(cell.reason, None);
 }
 
+fn one_post_without_its_fault() -> CellVerdict {
+    let story = Story::new()
+        .request(5, "api", 1, "POST /x")
+        .answer(6, AT, 200, "")
+        .shows(10, 1, 200, "");
+    story.exit(11, 0).judge(&one_post())
+}
+
 #[test]
 fn a_required_fault_that_did_not_fire_is_inconclusive_and_names_its_line() {
     let story = Story::new()
@@ -57,6 +65,9 @@ fn a_required_fault_that_did_not_fire_is_inconclusive_and_names_its_line() {
     let reason = cell.reason.unwrap();
     assert!(reason.contains("line 10"), "{reason}");
     assert!(reason.contains("cut with reset"), "{reason}");
+    assert!(one_post_without_its_fault().lacks_its_fault());
+    let other = Story::new().exit(11, 1).judge(&one_post());
+    assert!(!other.lacks_its_fault(), "{other:?}");
 }
 
 #[test]
@@ -218,6 +229,25 @@ fn a_late_request_of_an_earlier_call_is_found_by_its_mark() {
     assert_eq!(names(&cell), [FindingName::DeliveredAfterClaim]);
     assert_eq!(cell.calls[0].delivered, 2);
     assert_eq!(cell.calls[1].delivered, 1);
+}
+
+#[test]
+fn a_request_belongs_to_the_call_with_its_method_and_target() {
+    let api = server("api").step(respond(200).required());
+    let plan = plan([api])
+        .call("GET", "api", "/x")
+        .call("POST", "api", "/x")
+        .must(delivered("api", 2));
+    let story = Story::new()
+        .request(5, "api", 1, "POST /x")
+        .fired(6, "api", 0)
+        .request(7, "api", 2, "GET /x")
+        .shows(10, 1, 200, "")
+        .shows(12, 2, 200, "")
+        .exit(20, 0);
+    let cell = story.judge(&plan);
+    let of_each: Vec<u64> = cell.calls.iter().map(|call| call.delivered).collect();
+    assert_eq!(of_each, [1, 1]);
 }
 
 #[test]

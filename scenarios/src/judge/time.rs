@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use crate::expected::Words;
 use crate::matcher::Matcher;
+pub use crate::matcher::bounds;
 
 /// What times are measured in.
 pub const GRAIN: Duration = Duration::from_millis(1);
@@ -51,14 +52,6 @@ pub fn bounded(range: &Matcher<Duration>, time: Duration, run_delay_us: u64) -> 
         ));
     }
     Bounded::TooLong
-}
-
-/// The lowest and the highest time that fit.
-pub fn bounds(range: &Matcher<Duration>) -> (Option<Duration>, Option<Duration>) {
-    match range {
-        Matcher::OneOf(times) => (times.iter().min().copied(), times.iter().max().copied()),
-        Matcher::Range { at_least, at_most } => (*at_least, *at_most),
-    }
 }
 
 fn tolerance(bound: Duration) -> Duration {

@@ -13,7 +13,8 @@ use crate::expected::Expected;
 use crate::manifest::Manifest;
 use crate::plan::{Expectation, Plan};
 use crate::verdict::{
-    Axis, CallVerdict, CellVerdict, Finding, FindingName, Level, Outcome, Verdict,
+    Axis, CallVerdict, CellVerdict, FAULT_DID_NOT_HAPPEN, Finding, FindingName, Level, Outcome,
+    Verdict,
 };
 
 /// Judges one cell.
@@ -143,7 +144,7 @@ impl Weighed {
         let place = Stated {
             axis: expectation.axis,
             level: expectation.level,
-            text: expectation.text.clone(),
+            text: told(expectation),
             line: Some(expectation.line),
         };
         let line = expectation.line;
@@ -158,7 +159,7 @@ impl Weighed {
         for raised in checked.raised {
             if expectation.level == Level::Info {
                 self.notes
-                    .push(format!("{}: {}", expectation.text, raised.observed));
+                    .push(format!("{}: {}", place.text, raised.observed));
                 continue;
             }
             if expectation.level == Level::Must {
@@ -223,13 +224,22 @@ impl Weighed {
         if reasons.is_empty() {
             return None;
         }
-        let what = if self.unfired.is_empty() {
-            ""
+        let reasons = reasons.join("; ");
+        Some(if self.unfired.is_empty() {
+            reasons
         } else {
-            "a required fault did not happen: "
-        };
-        Some(format!("{what}{}", reasons.join("; ")))
+            format!("{FAULT_DID_NOT_HAPPEN}: {reasons}")
+        })
     }
+}
+
+/// An expectation as it is told: as written, but for secrets.
+fn told(expectation: &Expectation) -> String {
+    let told = match &expectation.assertion {
+        Assertion::Header(header) => header.told(),
+        _ => None,
+    };
+    told.unwrap_or_else(|| expectation.text.clone())
 }
 
 /// Whether a must allows this call to end like this.

@@ -105,7 +105,7 @@ pub(super) fn wait(
 pub(super) fn span(wait: &Result<Matcher<Duration>, String>) -> Span {
     match wait {
         Ok(range) => {
-            let (least, most) = crate::judge::time::bounds(range);
+            let (least, most) = crate::matcher::bounds(range);
             Span {
                 least: least.unwrap_or_default(),
                 most,

@@ -619,6 +619,19 @@ fn a_client_that_never_stops_is_bounded_by_enough_or_the_cap() {
 }
 
 #[test]
+fn enough_is_as_many_as_wanted_at_every_server_and_the_cap_is_allowed() {
+    let mut case = plan([server("api"), server("other")]);
+    assert!(!case.has_enough(|_| 99), "nothing is wanted");
+    case.enough.insert("api".to_owned(), 2);
+    case.enough.insert("other".to_owned(), 1);
+    assert!(!case.has_enough(|server| if server == "api" { 9 } else { 0 }));
+    assert!(case.has_enough(|server| if server == "api" { 2 } else { 1 }));
+    case.cap = 5;
+    assert!(!case.is_over_cap(5, 5));
+    assert!(case.is_over_cap(6, 0) && case.is_over_cap(0, 6));
+}
+
+#[test]
 fn enough_does_not_loosen_what_a_client_promises_that_stops_before() {
     let mut case = one([respond(503)]);
     case.enough.insert("api".to_owned(), 7);

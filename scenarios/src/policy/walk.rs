@@ -335,11 +335,9 @@ impl<'a> Walk<'a> {
     /// Whether the scenario stops the client here.
     fn is_stopped(&self) -> bool {
         let all: u64 = self.delivered.values().sum();
-        let enough = |(server, enough): (&String, &u64)| {
-            let seen = self.delivered.get(server);
-            seen.is_some_and(|seen| seen >= enough)
-        };
-        all >= self.plan.cap || self.plan.enough.iter().any(enough)
+        let delivered = |server: &str| self.delivered.get(server).copied().unwrap_or(0);
+        // The client is stopped as it begins the request beyond the cap.
+        self.plan.is_over_cap(all.saturating_add(1), 0) || self.plan.has_enough(delivered)
     }
 }
 
@@ -377,7 +375,7 @@ fn follow(hop: Hop, status: u16, target: Target) -> Hop {
 /// A wait as it is seen at the first server, where the time of the other hops
 /// comes on top.
 fn longer(range: Matcher<Duration>, more: Span) -> Matcher<Duration> {
-    let (at_least, at_most) = crate::judge::time::bounds(&range);
+    let (at_least, at_most) = crate::matcher::bounds(&range);
     let most = at_most.zip(more.most);
     Matcher::Range {
         at_least: at_least.map(|low| low.saturating_add(more.least)),

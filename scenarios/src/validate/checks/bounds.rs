@@ -76,8 +76,15 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         (true, true) => direct.min(1),
         (true, false) => direct,
     };
-    let enough = view.plan.enough.values().copied().min();
-    (least.min(enough.unwrap_or(u64::MAX)), most)
+    // The client is stopped when all have enough; one that is not named there
+    // may not have had anything by then.
+    let enough = &view.plan.enough;
+    let stopped_at = match enough.get(&server.name) {
+        Some(count) => *count,
+        None if enough.is_empty() => u64::MAX,
+        None => 0,
+    };
+    (least.min(stopped_at), most)
 }
 
 fn may_hang(step: &StepPlan) -> bool {

@@ -110,7 +110,7 @@ fn can_succeed(step: &StepPlan) -> bool {
         Fault::Respond(respond) => {
             (200..300).contains(&respond.status)
                 && respond.cut.is_none()
-                && respond.says_length.is_none()
+                && respond.promises_no_more_than_it_sends()
                 && !respond.is_endless()
         }
         Fault::Cut(_) => false,
