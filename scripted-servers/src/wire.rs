@@ -16,7 +16,9 @@ pub type Bytes = Arc<[u8]>;
 ///
 /// A program stops where it is as soon as the peer has ended the connection
 /// (RST, or FIN with no process holding the socket any more; a client that only
-/// ended its own direction is still served) and when the cell ends.
+/// ended its own direction is still served) and when the cell ends. An answer to
+/// HEAD ends where its content would begin; a part inside that content does not
+/// happen and has not fired.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WireProgram {
     /// Run in order. When they are through without a [`WireStep::End`] the rest

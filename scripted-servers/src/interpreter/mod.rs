@@ -5,6 +5,7 @@
 //! for facts, never for a time that only makes a fact likely.
 
 mod ends;
+mod head;
 mod sending;
 mod waiting;
 
@@ -38,6 +39,7 @@ pub(crate) async fn run<T: Transport>(
         step,
         place: 0,
         last_send,
+        withheld: false,
     };
     let outcome = run.steps().await;
     line.cut_off();
@@ -67,6 +69,8 @@ struct Run<'a, T> {
     step: Option<StepId>,
     place: usize,
     last_send: Option<usize>,
+    /// Content was not sent, as the request is HEAD.
+    withheld: bool,
 }
 
 impl<T: Transport> Run<'_, T> {
@@ -77,6 +81,9 @@ impl<T: Transport> Run<'_, T> {
             self.line.go_on().await;
             if let Some(exchange) = &mut self.line.exchange {
                 exchange.place = place;
+            }
+            if self.is_inside_withheld(step) {
+                return Ok(After::Keep);
             }
             match step {
                 WireStep::ReadUntil(point) => self.line.read_until(*point).await?,

@@ -18,7 +18,7 @@ const DRIP_SLACK: Duration = Duration::from_millis(3);
 impl<T: Transport> Run<'_, T> {
     /// Writes all of these bytes.
     pub(super) async fn send(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        let mut left = bytes;
+        let mut left = self.without_content(bytes);
         while !left.is_empty() {
             let written = self.write_once(left)?;
             left = &left[written..];
@@ -38,11 +38,9 @@ impl<T: Transport> Run<'_, T> {
                 self.line.has_sent(written, before);
                 if first
                     && written > 0
-                    && let Some(answer) = &self.program.answer
+                    && let Some(answer) = self.answer()
                 {
-                    self.tell(What::Answering {
-                        answer: answer.clone(),
-                    });
+                    self.tell(What::Answering { answer });
                 }
                 Ok(written)
             }
