@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use scenarios::document::{Source, Unreadable, render};
 use scenarios::manifest::{
-    Ability, ErrorKind, ErrorRule, Lack, Manifest, OperationName, Phase, Start, StatusFrom, decode,
+    Ability, ErrorKind, ErrorRule, Lack, Manifest, OperationName, Phase, Policy, Start, StatusFrom,
+    decode,
 };
 
 fn files() -> Vec<PathBuf> {
@@ -115,6 +116,23 @@ defects: [one]
     assert_eq!(manifest.start, Start::Adapter(adapter));
     assert!(manifest.programs.is_empty());
     assert!(manifest.defects.contains("one"));
+}
+
+#[test]
+fn an_adapter_may_leave_out_what_it_documents_and_what_its_errors_mean() {
+    let manifest = read(
+        r#"
+name: mine
+title: A first try
+start: { adapter: [mine] }
+version: [mine, --version]
+abilities: [literal]
+"#,
+    )
+    .expect("no mistake");
+    assert_eq!(manifest.policy, Policy::default());
+    assert_eq!(manifest.policy.redirects, None);
+    assert!(manifest.errors.is_empty());
 }
 
 #[test]

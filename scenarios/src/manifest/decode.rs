@@ -3,7 +3,7 @@
 mod command;
 mod policy;
 
-use super::{Ability, ErrorRule, Manifest, OperationName, Phase, Start};
+use super::{Ability, ErrorRule, Manifest, OperationName, Phase, Policy, Start};
 use crate::document::decode::{Fields, Keys};
 use crate::document::{self, Diagnostic, Diagnostics, Node, Source, ids};
 
@@ -110,12 +110,11 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
     let operations = optional(&fields, "operations", out, |node, what, out| {
         words(node, what, "an operation", OPERATIONS, out)
     });
+    // Without them nothing is documented, and no error is known for what it is.
     let policy = fields
-        .need("policy", out)
-        .and_then(|node| policy::policy(node, out));
-    let errors = fields
-        .need("errors", out)
-        .and_then(|node| errors(node, out));
+        .get("policy")
+        .map_or_else(|| Some(Policy::default()), |node| policy::policy(node, out));
+    let errors = optional(&fields, "errors", out, |node, _, out| errors(node, out));
     let defects = optional(&fields, "defects", out, texts);
     if let (Some(Start::Command(command)), Some(abilities)) = (&start, &abilities) {
         command::abilities_agree(&fields, command, abilities, out);
