@@ -27,6 +27,14 @@ pub struct Mark {
     pub n: u64,
 }
 
+impl Mark {
+    /// The same entry, at the time since when what it says was so; 0: unknown.
+    fn since(self, since_us: u64) -> Self {
+        let at_us = if since_us == 0 { self.at_us } else { since_us };
+        Self { at_us, ..self }
+    }
+}
+
 /// All facts of one cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
@@ -139,9 +147,14 @@ impl Facts {
                     connection,
                     exchange: event.exchange.unwrap_or(0),
                 };
-                if let What::Effect { name, key, .. } = what {
+                if let What::Effect {
+                    name,
+                    key,
+                    since_us,
+                } = what
+                {
                     self.effects.push(EffectFact {
-                        mark,
+                        mark: mark.since(*since_us),
                         name: name.clone(),
                         key: key.clone(),
                         place: place.clone(),

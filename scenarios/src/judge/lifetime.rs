@@ -60,13 +60,16 @@ impl End<'_> {
         let Event::Server(event) = &entry.event else {
             return false;
         };
-        let What::Fired { lane, .. } = &event.what else {
+        let What::Fired { lane, since_us, .. } = &event.what else {
             return false;
         };
-        entry.at_us > self.exit && !self.had_begun(event, *lane)
+        match since_us {
+            0 => entry.at_us > self.exit && !self.had_begun(event, *lane),
+            since => *since > self.exit,
+        }
     }
 
-    /// A fault is noted when its proof is there, which may be a little after a
+    /// For a proof that does not say since when it holds. A fault is noted when its proof is there, which may be a little after a
     /// client that it made exit. It had begun when the end of the connection or
     /// the answer had, or the wait before them.
     fn had_begun(&self, fired: &ServerEvent, lane: Lane) -> bool {
