@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use harness::launch::{Launched, Program, Status, Stdin};
+use harness::launch::{Launcher, Status, Stdin};
 
 fn main() -> std::io::Result<()> {
     let mut args = std::env::args().skip(1);
@@ -18,14 +18,10 @@ fn main() -> std::io::Result<()> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let program = Program {
-            args: &args,
-            environment: &environment,
-            folder: &std::env::current_dir()?,
-            stdin: Stdin::Nothing,
-        };
-        let mut launched = Launched::start(&wirefault, &program)?;
-        while let Some(status) = launched.launcher.status().await? {
+        let folder = std::env::current_dir()?;
+        let launcher = Launcher::start(&wirefault, &environment, &folder)?;
+        let mut launched = launcher.launch(&args, Stdin::Nothing)?;
+        while let Some(status) = launched.watch.status().await? {
             if let Status::Spawned { pid } = status {
                 println!("{pid}");
             }

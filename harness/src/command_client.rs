@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scenarios::manifest::{Ability, CommandLine, Manifest, Start};
+use scenarios::manifest::{Ability, CommandLine, Manifest, OperationName, Start, plain_json};
 
 use crate::clients::Known;
 use crate::failure::Failure;
@@ -34,6 +34,7 @@ pub fn client(text: &str, known: &[Known], cwd: &Path) -> Result<Manifest, Failu
             _ => None,
         });
     let (exits, errors) = same.unwrap_or_default();
+    let operations = plain_json(operations(&args));
     let word = Path::new(&program).file_name().unwrap_or_default();
     Ok(Manifest {
         name: format!("command:{}", word.to_string_lossy()),
@@ -53,9 +54,22 @@ pub fn client(text: &str, known: &[Known], cwd: &Path) -> Result<Manifest, Failu
             Ability::ReusesConnections,
         ]
         .into(),
+        operations,
         errors,
         ..Manifest::none()
     })
+}
+
+/// What a command line can do follows from what it leaves open: a method, a
+/// place for content.
+fn operations(args: &[String]) -> Vec<OperationName> {
+    use OperationName::{Create, Fetch, Remove, Replace, Upload};
+    let open = |placeholder| args.iter().any(|arg| arg.contains(placeholder));
+    match (open("{method}"), open("{body_file}")) {
+        (true, true) => vec![Create, Fetch, Replace, Remove, Upload],
+        (true, false) => vec![Fetch, Remove],
+        (false, _) => vec![Fetch],
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +84,20 @@ mod tests {
         };
         assert_eq!(line.args, ["curl", "-H", "a: b; rm -rf /", "{url}"]);
         assert_eq!(manifest.name, "command:curl");
+    }
+
+    #[test]
+    fn a_command_can_do_what_it_leaves_open() {
+        let can = |text| {
+            let manifest = client(text, &[], Path::new("/")).unwrap();
+            manifest.operations.keys().copied().collect::<Vec<_>>()
+        };
+        assert_eq!(can("curl {url}"), [OperationName::Fetch]);
+        assert_eq!(
+            can("curl -X {method} {url}"),
+            [OperationName::Fetch, OperationName::Remove]
+        );
+        assert_eq!(can("curl -X {method} -d @{body_file} {url}").len(), 5);
     }
 
     #[test]

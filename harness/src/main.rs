@@ -18,7 +18,7 @@ const CLIENT: &str = "__client";
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     match args.next() {
-        Some(word) if word == launch::ARGUMENT => launch::main(args),
+        Some(word) if word == launch::ARGUMENT => launch::main(),
         Some(word) if word == CLIENT => client(args),
         _ => command_line(),
     }

@@ -12,7 +12,7 @@ use scripted_servers::clock::RealClock;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
-use crate::launch::{Launched, Program, Status, Stdin};
+use crate::launch::{Launched, Launcher, Status, Stdin};
 use crate::surroundings::Surroundings;
 
 /// How long a client may think about its version. Runtimes start in a second.
@@ -65,13 +65,10 @@ pub fn first_words(
         .build()
         .map_err(own)?;
     runtime.block_on(async {
-        let program = Program {
-            args,
-            environment: &[("PATH", path)],
-            folder: &around.cwd,
-            stdin: Stdin::Nothing,
-        };
-        let mut launched = Launched::start(&around.wirefault, &program).map_err(own)?;
+        let environment = [("PATH", path)];
+        let mut launched = Launcher::start(&around.wirefault, &environment, &around.cwd)
+            .and_then(|launcher| launcher.launch(args, Stdin::Nothing))
+            .map_err(own)?;
         let clock = RealClock::start();
         tokio::select! {
             said = listen(&mut launched) => said,
@@ -93,7 +90,7 @@ async fn listen(launched: &mut Launched) -> Result<String, String> {
             biased;
             () = stdout.hear(), if stdout.open => {}
             () = stderr.hear(), if stderr.open => {}
-            status = launched.launcher.status() => match status {
+            status = launched.watch.status() => match status {
                 Ok(Some(Status::Spawned { .. })) => {}
                 Ok(Some(Status::NotSpawned { reason, .. })) => {
                     return Err(format!("does not start: {reason}"));

@@ -277,8 +277,8 @@ fn what_a_client_leaves_behind_is_swept_and_told() {
 
 #[test]
 fn a_client_that_kills_its_launcher_is_an_error_and_leaves_nothing() {
-    let script = "setsid sh -c 'trap \"\" TERM; echo $$ > ../../pid; while :; do sleep 1; done' & \
-                  while ! test -s ../../pid; do sleep 0.01; done; kill -KILL $PPID; sleep 60";
+    let script = "setsid sh -c 'trap \"\" TERM; echo $$ > ../pid; while :; do sleep 1; done' & \
+                  while ! test -s ../pid; do sleep 0.01; done; kill -KILL $PPID; sleep 60";
     let ran = run_one(plan(), adapter(&["sh", "-c", script]));
     assert_eq!(ran.done.verdict.verdict, Verdict::Error);
     let pids = pids_in(&ran.folder.join("pid"));

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use harness::launch::{Launched, Program, Status, Stdin, become_subreaper};
+use harness::launch::{Launched, Launcher, Status, Stdin, become_subreaper};
 use rustix::process::{Pid, Signal, kill_process};
 use support::{eventually, is_alive, pids_in, run, wirefault};
 use tempfile::TempDir;
@@ -26,18 +26,13 @@ fn start(folder: &Path, args: &[&str]) -> Launched {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let environment: [(&'static str, OsString); 1] = [("PATH", path)];
-    let program = Program {
-        args: &args,
-        environment: &environment,
-        folder,
-        stdin: Stdin::Piped,
-    };
-    Launched::start(&wirefault(), &program).unwrap()
+    let launcher = Launcher::start(&wirefault(), &environment, folder).unwrap();
+    launcher.launch(&args, Stdin::Piped).unwrap()
 }
 
 async fn all_statuses(launched: &mut Launched) -> Vec<Status> {
     let mut all = Vec::new();
-    while let Some(status) = launched.launcher.status().await.unwrap() {
+    while let Some(status) = launched.watch.status().await.unwrap() {
         all.push(status);
     }
     all
@@ -177,7 +172,7 @@ fn a_killed_program_takes_its_double_forked_daemons_with_it() {
             format!("(setsid sh -c '(setsid sh -c '\\''{STUBBORN}'\\'' &)' &) ; {STUBBORN}");
         let mut launched = start(folder.path(), &["sh", "-c", &script]);
         let pids = wait_for_pids(folder.path(), 2);
-        launched.launcher.kill();
+        launched.watch.kill();
         let statuses = all_statuses(&mut launched).await;
         assert_eq!(exited(&statuses), (None, Some(9), true));
         assert!(swept(&statuses).0 >= 1, "{statuses:?}");
@@ -197,7 +192,7 @@ fn a_program_that_forks_without_end_is_stopped_before_it_is_killed() {
         std::fs::write(folder.path().join("breed.sh"), breed).unwrap();
         let mut launched = start(folder.path(), &["sh", "-c", "sh breed.sh; sleep 60"]);
         wait_for_pids(folder.path(), 20);
-        launched.launcher.kill();
+        launched.watch.kill();
         let statuses = all_statuses(&mut launched).await;
         assert_eq!(swept(&statuses).1, 0, "{statuses:?}");
         let pids = pids_in(&folder.path().join("pids"));

@@ -12,8 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::watch;
 
-use crate::connection::Connection;
-use crate::drain::drain;
+use crate::connection::{Connection, drain};
 use crate::event::What;
 use crate::script::ConnectionAct;
 use crate::serve::live;

@@ -52,6 +52,9 @@ impl Drop for Busy {
 /// The clock on the wall.
 pub struct RealClock {
     began: Instant,
+    /// The same moment as a number, as the time is read several times for each
+    /// request.
+    began_nanos: u64,
 }
 
 impl RealClock {
@@ -63,13 +66,21 @@ impl RealClock {
     pub fn start() -> Arc<dyn Clock> {
         Arc::new(Self {
             began: Instant::now(),
+            began_nanos: monotonic_nanos(),
         })
     }
 }
 
+/// The kernel's monotonic clock, which `Instant` reads as well.
+fn monotonic_nanos() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    // Neither is ever negative.
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 impl Clock for RealClock {
     fn now(&self) -> Duration {
-        self.began.elapsed()
+        Duration::from_nanos(monotonic_nanos().saturating_sub(self.began_nanos))
     }
 
     fn wall(&self) -> SystemTime {

@@ -3,6 +3,8 @@
 //! `arrived_us` is when bytes arrived in the server's kernel, which may be long
 //! before they were read. All times are microseconds since the cell began.
 
+mod json;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 

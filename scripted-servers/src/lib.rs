@@ -61,7 +61,6 @@
 mod cell;
 pub mod clock;
 mod connection;
-mod drain;
 pub mod event;
 mod interpreter;
 mod kernel;

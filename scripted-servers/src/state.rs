@@ -10,7 +10,7 @@ use crate::event::{ServerEvent, StepId, What};
 use crate::kernel::Peers;
 use crate::record::Record;
 use crate::request::{Head, Request};
-use crate::script::{ConnectionAct, ServerScript, Step};
+use crate::script::{ConnectionAct, PathPattern, ServerScript, Step};
 use crate::select::{self, Due, Facts};
 use crate::wire::{Answer, KeySource, RequestPoint, WireProgram, WireStep};
 
@@ -90,7 +90,7 @@ impl Server {
             }),
             keeps_heads: guarded_by_content || steps().any(|step| has_key(step, is_in_head)),
             keeps_content: guarded_by_content || steps().any(|step| has_key(step, is_in_content)),
-            takes_inside_head: script.queues.len() == 1 && steps().any(|step| step.inside_head),
+            takes_inside_head: is_catch_all(&script) && steps().any(|step| step.inside_head),
             not_found: [not_found(true), not_found(false)],
             script,
         }
@@ -204,6 +204,15 @@ impl Server {
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether every request comes to the same queue, so that the queue is known
+/// before the head is.
+fn is_catch_all(script: &ServerScript) -> bool {
+    match script.queues.as_slice() {
+        [queue] => queue.route.path == PathPattern::Any && queue.route.method.is_none(),
+        _ => false,
     }
 }
 

@@ -71,7 +71,7 @@ impl Transport for Tcp {
             return Ok((0, Duration::ZERO));
         };
         let called = WallTime::now();
-        let outcome = kernel::receive(stream.as_fd(), into, self.empty_at);
+        let outcome = kernel::receive(stream.as_fd(), into, called, self.empty_at);
         let emptied = match &outcome {
             Ok((read, _)) => 0 < *read && *read < into.len(),
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,

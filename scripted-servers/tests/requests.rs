@@ -28,7 +28,7 @@ fn answer(text: &str) -> String {
 
 /// Sends a request on a kept connection and expects this answer.
 fn expect(client: &mut TcpStream, request: &str, text: &str) {
-    client.write_all(request.as_bytes()).unwrap();
+    assert!(client.write_all(request.as_bytes()).is_ok());
     let expected = answer(text);
     let got = read_exactly(client, expected.len());
     assert_eq!(String::from_utf8_lossy(&got), expected, "to {request:?}");

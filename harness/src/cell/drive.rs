@@ -5,7 +5,7 @@
 //! is on the cell's clock or on facts.
 
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use client_kit::protocol::Control;
@@ -20,26 +20,29 @@ use super::processors::Processors;
 use super::streams::{Input, Output};
 use super::talk::Talk;
 use crate::evidence::{EvidenceLog, Signals};
-use crate::launch::{Launched, Launcher, Program, Status};
+use crate::launch::{Launcher, Status, Stdin, Watch};
 use crate::protocol::control_line;
 use crate::run::{Interrupt, Slot};
 
 /// One client's way through a cell.
 pub(super) struct Errand<'a> {
-    pub(super) wirefault: &'a Path,
-    pub(super) program: Program<'a>,
+    /// The launcher that has been started for it.
+    pub(super) launcher: Launcher,
+    pub(super) args: &'a [String],
+    pub(super) stdin: Stdin,
     pub(super) talk: Talk,
     pub(super) patience: Patience,
     pub(super) log: &'a EvidenceLog,
     pub(super) clock: &'a dyn Clock,
-    pub(super) stdout: Kept,
-    pub(super) stderr: Kept,
+    /// Where what it prints is kept.
+    pub(super) stdout: PathBuf,
+    pub(super) stderr: PathBuf,
     /// The processor that it may keep busy, until it waits for something.
     pub(super) slot: Slot,
     pub(super) interrupt: &'a Interrupt,
     /// Called in the moment in which the client is known to have ended. May
     /// block while the servers read out what it has left.
-    pub(super) client_ended: &'a (dyn Fn() + Sync),
+    pub(super) client_ended: &'a dyn Fn(),
 }
 
 /// How an errand ended.
@@ -60,12 +63,13 @@ pub(super) enum Ended {
     Broken,
 }
 
-/// Runs the client to its end.
-pub(super) async fn drive(errand: Errand<'_>) -> io::Result<Ended> {
-    let launched = Launched::start(errand.wirefault, &errand.program)?;
+/// Runs the client to its end. With it comes its launcher, which is waited for
+/// when dropped.
+pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
+    let launched = errand.launcher.launch(errand.args, errand.stdin)?;
     let now = errand.clock.now();
     let driver = Driver {
-        args: errand.program.args,
+        args: errand.args,
         talk: errand.talk,
         log: errand.log,
         clock: errand.clock,
@@ -75,14 +79,16 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<Ended> {
         signals: errand.log.signals(),
         processors: Processors::new(errand.slot),
         stdin: Input::new(launched.stdin),
-        stdout: Output::new(launched.stdout, errand.stdout),
-        stderr: Output::new(launched.stderr, errand.stderr),
+        stdout: Output::new(launched.stdout, Kept::create(&errand.stdout)?),
+        stderr: Output::new(launched.stderr, Kept::create(&errand.stderr)?),
         complete: None,
         ended_at: None,
         killed: false,
         interrupted: false,
     };
-    driver.run(launched.launcher).await
+    let mut watch = launched.watch;
+    let ended = driver.run(&mut watch).await?;
+    Ok((ended, watch))
 }
 
 struct Driver<'a> {
@@ -91,7 +97,7 @@ struct Driver<'a> {
     log: &'a EvidenceLog,
     clock: &'a dyn Clock,
     interrupt: &'a Interrupt,
-    client_ended: &'a (dyn Fn() + Sync),
+    client_ended: &'a dyn Fn(),
     ending: Ending,
     signals: watch::Receiver<Signals>,
     processors: Processors,
@@ -118,7 +124,7 @@ enum Woken {
 }
 
 impl Driver<'_> {
-    async fn run(mut self, mut launcher: Launcher) -> io::Result<Ended> {
+    async fn run(mut self, launcher: &mut Watch) -> io::Result<Ended> {
         loop {
             let facts = self.facts();
             let until = match self.ending.next(self.clock.now(), &facts) {
@@ -132,11 +138,11 @@ impl Driver<'_> {
                     launcher.kill();
                     continue;
                 }
-                Act::Abandon => return self.broken(&mut launcher, "does not answer"),
+                Act::Abandon => return self.broken(launcher, "does not answer"),
             };
-            match self.wait(&mut launcher, until).await? {
+            match self.wait(launcher, until).await? {
                 Woken::Status(None) => {
-                    return self.broken(&mut launcher, "was killed, not by wirefault");
+                    return self.broken(launcher, "was killed, not by wirefault");
                 }
                 Woken::Status(Some(status)) => {
                     if let Some(ended) = self.status(status)? {
@@ -162,7 +168,7 @@ impl Driver<'_> {
         }
     }
 
-    async fn wait(&mut self, launcher: &mut Launcher, until: Duration) -> io::Result<Woken> {
+    async fn wait(&mut self, launcher: &mut Watch, until: Duration) -> io::Result<Woken> {
         let look = self.processors.next_look();
         let until = look.map_or(until, |look| look.min(until));
         let woken = tokio::select! {
@@ -204,18 +210,15 @@ impl Driver<'_> {
                 monotonic_ns,
                 run_delay_ns,
             } => {
-                let client_ended = self.client_ended;
                 let ago = crate::launch::monotonic_ns().saturating_sub(monotonic_ns);
                 let ended_at = self.clock.now().saturating_sub(Duration::from_nanos(ago));
                 self.ended_at = Some(ended_at);
                 self.killed = killed;
                 self.processors.ended(run_delay_ns);
-                // Beside each other: the servers have to know at once, and may
-                // take their time.
-                std::thread::scope(|scope| {
-                    scope.spawn(client_ended);
-                    self.exited(code, signal)
-                })?;
+                // The servers first. They take their time, but what the client
+                // left in its pipes stays there, and its time is known.
+                (self.client_ended)();
+                self.exited(code, signal)?;
                 self.ending.going(self.clock.now());
             }
             Status::Swept { count, left } => return self.swept(count, left).map(Some),
@@ -282,7 +285,7 @@ impl Driver<'_> {
 
     /// Without its launcher the client is dead too: the kernel has seen to that,
     /// and what it had started is swept here.
-    fn broken(&mut self, launcher: &mut Launcher, how: &str) -> io::Result<Ended> {
+    fn broken(&mut self, launcher: &mut Watch, how: &str) -> io::Result<Ended> {
         let count = launcher.abandon();
         (self.client_ended)();
         self.processors.give_back();

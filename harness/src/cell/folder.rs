@@ -65,9 +65,6 @@ impl CellFolder {
         std::fs::create_dir(&path)?;
         let folder = Self(path);
         std::fs::create_dir(folder.scratch())?;
-        for inner in [folder.home(), folder.temporary(), folder.work()] {
-            std::fs::create_dir(inner)?;
-        }
         Ok(folder)
     }
 
@@ -96,9 +93,9 @@ impl CellFolder {
         self.0.join("stderr")
     }
 
-    /// The folder that the client works in.
-    pub(super) fn work(&self) -> PathBuf {
-        self.scratch().join("work")
+    /// The folder that the client works in, and is at home in.
+    pub(super) fn scratch(&self) -> PathBuf {
+        self.0.join("scratch")
     }
 
     /// The file with the content of a call.
@@ -122,8 +119,8 @@ impl CellFolder {
         vec![
             inherited("PATH", "/usr/local/bin:/usr/bin:/bin"),
             inherited("LANG", "C.UTF-8"),
-            ("HOME", self.home().into()),
-            ("TMPDIR", self.temporary().into()),
+            ("HOME", self.scratch().into()),
+            ("TMPDIR", self.scratch().into()),
             fixed("AWS_EC2_METADATA_DISABLED", "true"),
             fixed("NO_GCE_CHECK", "true"),
             fixed("NO_COLOR", "1"),
@@ -137,18 +134,6 @@ impl CellFolder {
         if let Err(error) = std::fs::remove_dir_all(self.scratch()) {
             tracing::debug!(%error, "a client's scratch folder stays");
         }
-    }
-
-    fn scratch(&self) -> PathBuf {
-        self.0.join("scratch")
-    }
-
-    fn home(&self) -> PathBuf {
-        self.scratch().join("home")
-    }
-
-    fn temporary(&self) -> PathBuf {
-        self.scratch().join("tmp")
     }
 }
 
@@ -206,6 +191,6 @@ mod tests {
                 "PYTHONDONTWRITEBYTECODE"
             ]
         );
-        assert_eq!(environment[2].1, "/run/cells/a/scratch/home");
+        assert_eq!(environment[2].1, "/run/cells/a/scratch");
     }
 }

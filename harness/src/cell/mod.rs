@@ -14,6 +14,7 @@ mod streams;
 mod talk;
 mod work;
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,29 +27,54 @@ use scripted_servers::clock::{Clock, RealClock};
 use self::drive::{Ended, Errand, drive};
 use self::ending::Patience;
 use self::folder::CellFolder;
-use self::kept::Kept;
 use self::stage::Stage;
 use self::work::Assignment;
 use crate::evidence::{self, EvidenceLog, Limits};
-use crate::launch::Program;
+use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
 
 pub(crate) use self::folder::is_plain;
 pub use self::folder::{CellRecord, NotRun};
 
+/// What is left to do when a cell is judged, and nobody needs to wait for: the
+/// launcher's own end, and the client's scratch folder. Done when dropped.
+#[derive(Default)]
+pub(crate) struct Remains {
+    watch: Option<Watch>,
+    folder: Option<CellFolder>,
+}
+
+impl Drop for Remains {
+    fn drop(&mut self) {
+        drop(self.watch.take());
+        if let Some(folder) = &self.folder {
+            folder.remove_scratch();
+        }
+    }
+}
+
 /// Runs one cell and judges it. None: the run was interrupted meanwhile.
-pub(crate) fn run_cell(job: &CellJob, options: &RunOptions, slot: Slot) -> Option<CellDone> {
+pub(crate) fn run_cell(
+    job: &CellJob,
+    options: &RunOptions,
+    slot: Slot,
+) -> (Option<CellDone>, Remains) {
+    let mut remains = Remains::default();
     let verdict = match CellFolder::create(&options.folder, &job.id) {
-        Ok(folder) => run_in(&folder, job, options, slot)?,
+        Ok(folder) => {
+            remains.folder = Some(folder.clone());
+            run_in(&folder, job, options, slot, &mut remains)
+        }
         Err(error) => {
             let reason = format!("no folder for the cell: {error}");
-            judge::not_run(&job.plan, Verdict::Error, reason)
+            Some(judge::not_run(&job.plan, Verdict::Error, reason))
         }
     };
-    Some(CellDone {
+    let done = verdict.map(|verdict| CellDone {
         id: job.id.clone(),
         verdict,
-    })
+    });
+    (done, remains)
 }
 
 /// The verdict on a cell that is not known to have come to any end.
@@ -64,7 +90,10 @@ fn run_in(
     job: &CellJob,
     options: &RunOptions,
     slot: Slot,
+    remains: &mut Remains,
 ) -> Option<CellVerdict> {
+    // First, as it takes longest to be ready.
+    let launcher = Launcher::start(&options.wirefault, &folder.environment(), &folder.scratch());
     let mut record = record_of(job);
     let clock = RealClock::start();
     let log = match prepare(folder, &record, &clock) {
@@ -81,7 +110,7 @@ fn run_in(
         clock,
         log: log.clone(),
     };
-    match unwind(|| cell.run(slot)) {
+    match unwind(|| cell.run(launcher, slot, &mut remains.watch)) {
         Ok(Ended::Ran(ended_by)) => log.client(ClientEvent::End { ended_by }),
         Ok(Ended::Interrupted) => return None,
         // The evidence says what happened.
@@ -121,7 +150,6 @@ fn conclude(folder: &CellFolder, record: &CellRecord, log: &EvidenceLog) -> Cell
         }
         Ok(())
     });
-    folder.remove_scratch();
     match written {
         Ok(()) => verdict,
         Err(error) => {
@@ -174,7 +202,7 @@ fn prepare(
     folder: &CellFolder,
     record: &CellRecord,
     clock: &Arc<dyn Clock>,
-) -> std::io::Result<EvidenceLog> {
+) -> io::Result<EvidenceLog> {
     write_json(&folder.record(), record)?;
     let limits = Limits {
         cap: record.plan.cap,
@@ -183,7 +211,7 @@ fn prepare(
     EvidenceLog::create(&folder.events(), clock.clone(), limits)
 }
 
-fn write_json(path: &Path, value: &impl serde::Serialize) -> std::io::Result<()> {
+fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
     let mut json = serde_json::to_vec_pretty(value)?;
     json.push(b'\n');
     std::fs::write(path, json)
@@ -213,38 +241,46 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    fn run(&self, slot: Slot) -> Result<Ended, String> {
+    fn run(
+        &self,
+        launcher: io::Result<Launcher>,
+        slot: Slot,
+        watch: &mut Option<Watch>,
+    ) -> Result<Ended, String> {
+        let launcher = launcher.map_err(|error| format!("no launcher can be started: {error}"))?;
         let plan = &self.job.plan;
         let manifest = &self.job.client.manifest;
         let stage = Stage::set(plan, manifest, self.clock.clone(), self.log.clone())?;
-        let ended = self.run_client(&stage, slot);
+        let ended = self.run_client(launcher, &stage, slot);
         // Whatever happened, the servers' side is brought to its end.
         let closed = stage.close();
-        let ended = ended?;
+        let (ended, left) = ended?;
+        *watch = Some(left);
         closed?;
         Ok(ended)
     }
 
-    fn run_client(&self, stage: &Stage, slot: Slot) -> Result<Ended, String> {
+    fn run_client(
+        &self,
+        launcher: Launcher,
+        stage: &Stage,
+        slot: Slot,
+    ) -> Result<(Ended, Watch), String> {
         let Assignment {
             args,
             talk,
             stdin,
             can_finish,
         } = work::assign(self.job, &self.options.wirefault, self.folder, stage)?;
-        let own = |error: std::io::Error| format!("the client cannot be run: {error}");
+        let own = |error: io::Error| format!("the client cannot be run: {error}");
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(own)?;
         let errand = Errand {
-            wirefault: &self.options.wirefault,
-            program: Program {
-                args: &args,
-                environment: &self.folder.environment(),
-                folder: &self.folder.work(),
-                stdin,
-            },
+            launcher,
+            args: &args,
+            stdin,
             talk,
             patience: Patience {
                 deadline: self.job.plan.deadline,
@@ -253,8 +289,8 @@ impl Cell<'_> {
             },
             log: &self.log,
             clock: &*self.clock,
-            stdout: Kept::create(&self.folder.stdout()).map_err(own)?,
-            stderr: Kept::create(&self.folder.stderr()).map_err(own)?,
+            stdout: self.folder.stdout(),
+            stderr: self.folder.stderr(),
             slot,
             interrupt: &self.options.interrupt,
             client_ended: &|| stage.client_ended(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -19,19 +19,6 @@ use tokio::net::unix::pipe;
 use super::tree::sweep;
 use super::{ARGUMENT, GO, KILL, Status};
 
-/// A program to start.
-#[derive(Clone, Debug)]
-pub struct Program<'a> {
-    /// The program and its arguments.
-    pub args: &'a [String],
-    /// Its whole environment; nothing else is passed on.
-    pub environment: &'a [(&'static str, OsString)],
-    /// The folder it works in.
-    pub folder: &'a Path,
-    /// What it reads.
-    pub stdin: Stdin,
-}
-
 /// What a program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stdin {
@@ -41,26 +28,41 @@ pub enum Stdin {
     Nothing,
 }
 
-/// A program under test with its launcher. Dropped, it is killed with all that
-/// it started.
+/// A launcher that waits for a program to start. It takes a while to be ready,
+/// so it is started ahead of what can be prepared meanwhile.
 #[derive(Debug)]
-pub struct Launched {
-    /// To the program; none when it reads nothing.
-    pub stdin: Option<pipe::Sender>,
-    /// From the program.
-    pub stdout: pipe::Receiver,
-    /// From the program.
-    pub stderr: pipe::Receiver,
-    /// What watches over the program.
-    pub launcher: Launcher,
+pub struct Launcher {
+    // Dropped before `process`, which then sees the end and is done.
+    control: StdUnixStream,
+    process: Process,
 }
 
-impl Launched {
-    /// Starts a launcher and has it start the program. Whether it did comes as
-    /// the first [`Status`].
-    pub fn start(wirefault: &Path, program: &Program<'_>) -> io::Result<Self> {
+impl Launcher {
+    /// Starts a launcher. `environment` and `folder` will be the program's; it
+    /// gets nothing else from this process.
+    pub fn start(
+        wirefault: &Path,
+        environment: &[(&'static str, OsString)],
+        folder: &Path,
+    ) -> io::Result<Self> {
         let (ours, theirs) = StdUnixStream::pair()?;
-        let (client_stdin, stdin) = match program.stdin {
+        let mut command = Command::new(wirefault);
+        command.arg(ARGUMENT);
+        command.env_clear();
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command.current_dir(folder);
+        command.stdin(OwnedFd::from(theirs));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self {
+            control: ours,
+            process: Process::spawn(command)?,
+        })
+    }
+
+    /// Has the program started: `args` are the program and its arguments.
+    /// Whether it did start comes as the first [`Status`].
+    pub fn launch(self, args: &[String], stdin: Stdin) -> io::Result<Launched> {
+        let (client_stdin, stdin) = match stdin {
             Stdin::Piped => {
                 let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
                 (read, Some(pipe::Sender::from_owned_fd(write)?))
@@ -69,40 +71,52 @@ impl Launched {
         };
         let (stdout, client_stdout) = pipe_with(PipeFlags::CLOEXEC)?;
         let (stderr, client_stderr) = pipe_with(PipeFlags::CLOEXEC)?;
-        // Sent ahead: the launcher finds them waiting.
-        send_pipes(&ours, [client_stdin, client_stdout, client_stderr])?;
-        let mut command = Command::new(wirefault);
-        command.arg(ARGUMENT).args(program.args);
-        command.env_clear();
-        let environment = program.environment.iter();
-        command.envs(environment.map(|(name, value)| (name, value)));
-        command.current_dir(program.folder);
-        command.stdin(OwnedFd::from(theirs));
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(Self {
+        send_order(
+            &self.control,
+            args,
+            [client_stdin, client_stdout, client_stderr],
+        )?;
+        self.control.set_nonblocking(true)?;
+        Ok(Launched {
             stdin,
             stdout: pipe::Receiver::from_owned_fd(stdout)?,
             stderr: pipe::Receiver::from_owned_fd(stderr)?,
-            launcher: Launcher::start(ours, command)?,
+            watch: Watch::over(self)?,
         })
     }
 }
 
-/// The launcher of one program.
+/// A program under test. Dropped, it is killed with all that it started.
 #[derive(Debug)]
-pub struct Launcher {
+pub struct Launched {
+    /// To the program; none when it reads nothing.
+    pub stdin: Option<pipe::Sender>,
+    /// From the program.
+    pub stdout: pipe::Receiver,
+    /// From the program.
+    pub stderr: pipe::Receiver,
+    /// Its launcher, which watches over it.
+    pub watch: Watch,
+}
+
+/// A launcher that watches over its program.
+#[derive(Debug)]
+pub struct Watch {
     // Dropped before `process`, which then sees the end and cleans up.
     control: UnixStream,
     process: Process,
     received: Vec<u8>,
 }
 
-impl Launcher {
-    fn start(control: StdUnixStream, command: Command) -> io::Result<Self> {
-        control.set_nonblocking(true)?;
+impl Watch {
+    fn over(launcher: Launcher) -> io::Result<Self> {
+        // The socket must be gone before the process is waited for, on failure
+        // too: values are dropped in the reverse order.
+        let process = launcher.process;
+        let control = UnixStream::from_std(launcher.control)?;
         Ok(Self {
-            control: UnixStream::from_std(control)?,
-            process: Process::spawn(command)?,
+            control,
+            process,
             received: Vec::new(),
         })
     }
@@ -149,14 +163,22 @@ impl Launcher {
     }
 }
 
-fn send_pipes(control: &StdUnixStream, pipes: [OwnedFd; 3]) -> io::Result<()> {
+/// The order to start a program: [`GO`], the length of what follows, and the
+/// arguments as JSON. The pipes go with its first byte.
+fn send_order(control: &StdUnixStream, args: &[String], pipes: [OwnedFd; 3]) -> io::Result<()> {
+    let args = serde_json::to_vec(args)?;
+    let length = u32::try_from(args.len()).map_err(io::Error::other)?;
+    let mut order = vec![GO];
+    order.extend(length.to_le_bytes());
+    order.extend(args);
     let fds = [pipes[0].as_fd(), pipes[1].as_fd(), pipes[2].as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     ancillary.push(SendAncillaryMessage::ScmRights(&fds));
-    let word = [IoSlice::new(&[GO])];
-    sendmsg(control, &word, &mut ancillary, SendFlags::NOSIGNAL)?;
-    Ok(())
+    let bytes = [IoSlice::new(&order)];
+    let sent = sendmsg(control, &bytes, &mut ancillary, SendFlags::NOSIGNAL)?;
+    let mut control = control;
+    control.write_all(&order[sent..])
 }
 
 /// Launchers that were started and not yet waited for.
@@ -188,7 +210,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The launcher's own work is bounded, and it sees that we are gone.
+        // The launcher's own work is bounded, and it sees that its socket ended.
         let _ = self.child.wait();
         launchers().remove(&self.child.id());
         if !self.cleaned_up {

@@ -1,16 +1,15 @@
-//! The launcher process itself: `wirefault __launch PROGRAM ARG...`.
+//! The launcher process itself: `wirefault __launch`.
 //!
 //! Started for every cell, so it does nothing that costs time: no argument
 //! parser, no runtime, no log. It never writes to the client's pipes and holds
 //! none of them once the client runs.
 
-use std::ffi::OsStr;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Access, access};
@@ -32,78 +31,46 @@ const LARGEST_FILE: u64 = 1 << 30;
 const USUAL_DESCRIPTORS: u64 = 1024;
 
 /// Runs the launcher. To be called before anything else is set up.
-pub fn main(program_and_args: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
+pub fn main() -> ExitCode {
     let stdin = io::stdin();
     let control = stdin.as_fd();
-    match launch(control, program_and_args) {
+    match launch(control) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            let missing = false;
             let reason = format!("the launcher cannot go on: {error}");
-            tell(
-                control,
-                &Status::NotSpawned {
-                    missing: false,
-                    reason,
-                },
-            );
+            tell(control, &Status::NotSpawned { missing, reason });
             ExitCode::FAILURE
         }
     }
 }
 
-fn launch(
-    control: BorrowedFd<'_>,
-    mut program_and_args: impl Iterator<Item = std::ffi::OsString>,
-) -> io::Result<()> {
+fn launch(control: BorrowedFd<'_>) -> io::Result<()> {
     // A session of its own: no terminal's Ctrl-C comes here, and the harness can
     // tell what comes from launchers by its session. A process that leads a
     // session already has one.
     let _ = setsid();
     set_child_subreaper(Some(getpid()))?;
-    let program = program_and_args
-        .next()
-        .ok_or_else(|| io::Error::other("no program was named"))?;
-    let [stdin, stdout, stderr] = receive_pipes(control)?;
     limit_files();
-    let args: Vec<_> = program_and_args.collect();
-    let found = find(&program).and_then(|path| {
-        let argv = std::iter::once(&program).chain(&args);
-        Ok((path.clone(), crate::system::Exec::new(&path, argv)?))
-    });
-    let (path, exec) = match found {
-        Ok(found) => found,
-        Err(error) => {
-            not_spawned(control, &program, &error);
-            return Ok(());
-        }
+    let Some(order) = Order::receive(control)? else {
+        return Ok(());
     };
-    let mut command = Command::new(path);
-    command.stdin(stdin).stdout(stdout).stderr(stderr);
-    command.process_group(0);
-    crate::system::die_with_parent(&mut command);
-    crate::system::exec_without_a_shell(&mut command, exec);
-    let spawned = command.spawn();
-    // The command holds the pipes; the client's end must be the end of them.
-    drop(command);
-    match spawned {
+    let program = order.args.first().cloned().unwrap_or_default();
+    match order.spawn() {
         Ok(child) => watch(control, child.id()),
         Err(error) => {
-            not_spawned(control, &program, &error);
+            let missing = error.kind() == io::ErrorKind::NotFound;
+            let reason = format!("`{program}` cannot be started: {error}");
+            tell(control, &Status::NotSpawned { missing, reason });
             Ok(())
         }
     }
 }
 
-fn not_spawned(control: BorrowedFd<'_>, program: &OsStr, error: &io::Error) {
-    let missing = error.kind() == io::ErrorKind::NotFound;
-    let reason = format!("`{}` cannot be started: {error}", program.display());
-    tell(control, &Status::NotSpawned { missing, reason });
-}
-
 /// The file that a name means: itself where it has a slash, else the first
 /// program of that name in PATH.
-fn find(program: &OsStr) -> io::Result<PathBuf> {
-    if program.as_encoded_bytes().contains(&b'/') {
+fn find(program: &str) -> io::Result<PathBuf> {
+    if program.contains('/') {
         return Ok(program.into());
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -119,6 +86,76 @@ fn find(program: &OsStr) -> io::Result<PathBuf> {
         }
     }
     Err(failed)
+}
+
+/// What is to be started.
+struct Order {
+    args: Vec<String>,
+    pipes: [OwnedFd; 3],
+}
+
+impl Order {
+    /// Takes the order from the harness; none when the harness is gone.
+    fn receive(control: BorrowedFd<'_>) -> io::Result<Option<Self>> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut word = [0];
+        let mut into = [IoSliceMut::new(&mut word)];
+        let got = recvmsg(control, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        if got.bytes == 0 {
+            return Ok(None);
+        }
+        let fds: Vec<OwnedFd> = ancillary
+            .drain()
+            .filter_map(|message| match message {
+                RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let (Ok(pipes), [GO]) = (fds.try_into(), word) else {
+            return Err(io::Error::other(
+                "standard input is not a socket to the harness; only wirefault starts this",
+            ));
+        };
+        let mut length = [0; 4];
+        read_exact(control, &mut length)?;
+        let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
+        let mut args = vec![0; length];
+        read_exact(control, &mut args)?;
+        let args = serde_json::from_slice(&args)?;
+        Ok(Some(Self { args, pipes }))
+    }
+
+    /// Starts the program. The pipes go with it: the client's end must be the
+    /// end of them.
+    fn spawn(self) -> io::Result<Child> {
+        let [stdin, stdout, stderr] = self.pipes;
+        let program = self
+            .args
+            .first()
+            .ok_or_else(|| io::Error::other("no program was named"))?;
+        let path = find(program)?;
+        let exec = crate::system::Exec::new(&path, &self.args)?;
+        let mut command = Command::new(path);
+        command.stdin(stdin).stdout(stdout).stderr(stderr);
+        command.process_group(0);
+        crate::system::die_with_parent(&mut command);
+        crate::system::exec_without_a_shell(&mut command, exec);
+        command.spawn()
+    }
+}
+
+fn read_exact(control: BorrowedFd<'_>, mut into: &mut [u8]) -> io::Result<()> {
+    while !into.is_empty() {
+        match rustix::io::read(control, &mut *into) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => into = &mut into[count..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// What ended the wait for the client.
@@ -206,30 +243,6 @@ fn reap_client(pid: Pid, ordered: bool) -> Status {
 fn no_child_is_left() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
-}
-
-/// Takes the client's stdin, stdout and stderr from the harness.
-fn receive_pipes(control: BorrowedFd<'_>) -> io::Result<[Stdio; 3]> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut word = [0];
-    let mut into = [IoSliceMut::new(&mut word)];
-    let got = recvmsg(control, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
-    let fds: Vec<OwnedFd> = ancillary
-        .drain()
-        .filter_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(fds) => Some(fds),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    let pipes: Result<[OwnedFd; 3], _> = fds.try_into();
-    match pipes {
-        Ok(pipes) if got.bytes == 1 && word[0] == GO => Ok(pipes.map(Stdio::from)),
-        _ => Err(io::Error::other(
-            "standard input is not a socket to the harness; only wirefault starts this",
-        )),
-    }
 }
 
 /// Keeps clients from filling the disk, by a file or by a core dump, and gives

@@ -1,11 +1,11 @@
 //! Starting programs under test so that none of them outlives its cell.
 //!
 //! Every client is the child of a launcher: this binary, started again as
-//! `wirefault __launch PROGRAM ARG...`. The launcher is small, has one thread,
+//! `wirefault __launch`. The launcher is small, has one thread,
 //! and is a subreaper, so that whatever the client starts stays below it in the
 //! tree of processes, sessions of their own and double forks included. Its
-//! standard input is a socket to the harness: the pipes for the client come in
-//! over it, orders come in, statuses go out, and its end tells that the harness
+//! standard input is a socket to the harness: what to start comes in over it
+//! with the client's pipes, orders come in, statuses go out, and its end tells that the harness
 //! is gone. When the client has ended, or on order, or when the harness is
 //! gone, the launcher kills all that is left and ends.
 //!
@@ -19,14 +19,14 @@ mod tree;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-pub use handle::{Launched, Launcher, Program, Stdin, become_subreaper};
+pub use handle::{Launched, Launcher, Stdin, Watch, become_subreaper};
 pub use launcher::main;
 pub(crate) use procfs::Usage;
 
-/// The launcher's argument, ahead of the program's.
+/// The launcher's argument.
 pub const ARGUMENT: &str = "__launch";
 
-/// From the harness: here are the client's three pipes, start it.
+/// From the harness: here is a program with its three pipes, start it.
 const GO: u8 = b'g';
 
 /// From the harness: kill the client and all that it started.

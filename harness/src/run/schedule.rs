@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use scripted_servers::clock::{Clock, RealClock};
@@ -41,11 +42,16 @@ pub fn run_cells(
         next: 0,
         holding: BTreeSet::new(),
         under_way: BTreeMap::new(),
+        threads: BTreeMap::new(),
         clock: RealClock::start(),
         tell,
         seen,
     };
     runtime.block_on(schedule.run(told));
+    for thread in std::mem::take(&mut schedule.threads).into_values() {
+        // A cell's thread catches its panics; what is left is its cleaning up.
+        let _ = thread.join();
+    }
     Ok(schedule.results.into_iter().flatten().collect())
 }
 
@@ -87,6 +93,8 @@ struct Schedule<'a> {
     holding: BTreeSet<usize>,
     /// Cells under way, and when each is given up.
     under_way: BTreeMap<usize, Duration>,
+    /// Threads of cells, those that were given up left out.
+    threads: BTreeMap<usize, JoinHandle<()>>,
     clock: Arc<dyn Clock>,
     tell: mpsc::UnboundedSender<Message>,
     seen: &'a mut dyn FnMut(RunEvent),
@@ -143,11 +151,13 @@ impl Schedule<'_> {
         let started = std::thread::Builder::new()
             .name(format!("cell {}", job.id))
             .spawn(move || {
-                let done = cell::run_cell(&job, &options, slot);
+                let (done, remains) = cell::run_cell(&job, &options, slot);
                 drop(tell.send(Message::Done(index, done.map(Box::new))));
+                drop(remains);
             });
-        if let Err(error) = started {
-            self.lose(index, format!("no thread for the cell: {error}"));
+        match started {
+            Ok(thread) => drop(self.threads.insert(index, thread)),
+            Err(error) => self.lose(index, format!("no thread for the cell: {error}")),
         }
     }
 
@@ -185,6 +195,8 @@ impl Schedule<'_> {
                 "the cell did not come to an end within {} s after its deadline",
                 MARGIN.as_secs()
             );
+            // Who knows when it comes back.
+            self.threads.remove(&index);
             self.lose(index, reason);
         }
     }

@@ -3,9 +3,7 @@
 mod command;
 mod policy;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::{Ability, ErrorRule, Manifest, Operation, OperationName, Phase, Start};
+use super::{Ability, ErrorRule, Manifest, OperationName, Phase, Start};
 use crate::document::decode::{Fields, Keys};
 use crate::document::{self, Diagnostic, Diagnostics, Node, Source, ids};
 
@@ -122,7 +120,6 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
     if let (Some(Start::Command(command)), Some(abilities)) = (&start, &abilities) {
         command::abilities_agree(&fields, command, abilities, out);
     }
-    let operations: BTreeSet<OperationName> = operations?.into_iter().collect();
     Some(Manifest {
         name: name?,
         title: title?,
@@ -131,33 +128,11 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
         programs: programs?,
         version: version?,
         abilities: abilities?.into_iter().collect(),
-        operations: bindings(&operations),
+        operations: super::plain_json(operations?),
         policy: policy?,
         errors: errors?,
         defects: defects?.into_iter().collect(),
     })
-}
-
-/// The requests that operations make in a plain JSON API.
-fn bindings(operations: &BTreeSet<OperationName>) -> BTreeMap<OperationName, Operation> {
-    let binding = |name: OperationName| {
-        let (method, path, content) = match name {
-            OperationName::Create => ("POST", "/items", true),
-            OperationName::Fetch => ("GET", "/items/1", false),
-            OperationName::Replace => ("PUT", "/items/1", true),
-            OperationName::Remove => ("DELETE", "/items/1", false),
-            OperationName::Upload => ("PUT", "/files/1", true),
-        };
-        Operation {
-            method: method.to_owned(),
-            path: path.to_owned(),
-            content,
-        }
-    };
-    operations
-        .iter()
-        .map(|name| (*name, binding(*name)))
-        .collect()
 }
 
 fn name(node: &Node, out: &mut Diagnostics) -> Option<String> {

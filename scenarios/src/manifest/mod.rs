@@ -205,6 +205,31 @@ pub enum OperationName {
     Upload,
 }
 
+/// The requests that operations make in a plain JSON API.
+pub fn plain_json(
+    operations: impl IntoIterator<Item = OperationName>,
+) -> BTreeMap<OperationName, Operation> {
+    let binding = |name| {
+        let (method, path, content) = match name {
+            OperationName::Create => ("POST", "/items", true),
+            OperationName::Fetch => ("GET", "/items/1", false),
+            OperationName::Replace => ("PUT", "/items/1", true),
+            OperationName::Remove => ("DELETE", "/items/1", false),
+            OperationName::Upload => ("PUT", "/files/1", true),
+        };
+        let (method, path) = (method.to_owned(), path.to_owned());
+        (
+            name,
+            Operation {
+                method,
+                path,
+                content,
+            },
+        )
+    };
+    operations.into_iter().map(binding).collect()
+}
+
 /// The request that an operation makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -119,9 +119,10 @@ impl<T: Transport> Run<'_, T> {
         exchange.map_or(0, |exchange| exchange.sent)
     }
 
-    fn handed(&self) -> (Duration, Duration) {
+    /// Just before the last bytes were handed over.
+    fn handed(&self) -> Duration {
         let exchange = self.line.exchange.as_ref();
-        exchange.map_or_else(Default::default, |exchange| exchange.handed)
+        exchange.map_or(Duration::ZERO, |exchange| exchange.handed)
     }
 
     async fn wait(&mut self, time: Duration) -> Result<(), Stop> {
@@ -232,7 +233,7 @@ impl<T: Transport> Run<'_, T> {
         self.line
             .read_until(crate::wire::RequestPoint::Request)
             .await?;
-        let (_, answered) = self.handed();
+        let answered = self.handed();
         let proof = self.proof_before();
         let ended = self.line.end_when_idle(answered + time, how, proof).await?;
         Ok(if ended { After::Ended } else { After::Keep })
@@ -272,8 +273,7 @@ impl<T: Transport> Connection<T> {
             && !exchange.answered
         {
             exchange.answered = true;
-            let (handed, _) = exchange.handed;
-            let bytes = exchange.sent;
+            let (bytes, handed) = (exchange.sent, exchange.handed);
             self.tell(What::Answered {
                 bytes,
                 handed_us: micros(handed),

@@ -76,7 +76,7 @@ impl<T: Transport> Run<'_, T> {
         let mut due = self.line.now();
         for (place, piece) in bytes.chunks(size.max(1)).enumerate() {
             if place > 0 {
-                let (_, sent_at) = self.handed();
+                let sent_at = self.handed();
                 due = (due + every).max(sent_at + every.saturating_sub(DRIP_SLACK));
                 self.line.wait_until(due).await?;
             }

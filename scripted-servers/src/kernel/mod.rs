@@ -66,17 +66,17 @@ pub(crate) fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
     raw::stamp_arrivals(socket)
 }
 
-/// Reads what is there, told when the socket was last seen empty: how many bytes,
-/// and how long before this call the last of them had arrived.
+/// Reads what is there: how many bytes, and how long before `called` (now) the
+/// last of them had arrived. `empty_at` is when the socket was last seen empty.
 ///
 /// A stamp of the kernel is exact, but a FIN behind the bytes overwrites it. It
 /// is held against `TCP_INFO`, which counts in ticks and looks at bytes only.
 pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     into: &mut [u8],
+    called: WallTime,
     empty_at: WallTime,
 ) -> io::Result<(usize, Duration)> {
-    let called = WallTime::now();
     let (read, stamp) = raw::receive(socket, into)?;
     if read == 0 {
         return Ok((0, Duration::ZERO));

@@ -2,7 +2,8 @@
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "each test file uses a part of this"
+    clippy::unwrap_used,
+    reason = "each test file uses a part of this; what fails here fails a test"
 )]
 
 use std::future::Future;
@@ -11,7 +12,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use scripted_servers::clock::{Busy, Clock, RealClock};
 use scripted_servers::event::{Lane, ServerEvent, StepId, What};
@@ -126,18 +127,18 @@ impl Served {
 
     /// Waits for an event.
     pub fn wait_for(&self, what: &str, wanted: impl Fn(&What) -> bool) {
-        let began = Instant::now();
+        let began = RealClock::start();
         while !self.record.events().iter().any(|event| wanted(&event.what)) {
-            assert!(began.elapsed() < PATIENCE, "{what} never happened");
+            assert!(began.now() < PATIENCE, "{what} never happened");
             std::thread::yield_now();
         }
     }
 
     /// Waits until the server waits for a time more than a minute away.
     pub fn wait_until_waiting(&self) {
-        let began = Instant::now();
+        let began = RealClock::start();
         while !self.waits.load(Ordering::Acquire) {
-            assert!(began.elapsed() < PATIENCE, "the server never waited");
+            assert!(began.now() < PATIENCE, "the server never waited");
             std::thread::yield_now();
         }
     }

@@ -87,7 +87,8 @@ impl Memory {
         }
     }
 
-    fn act(&self, act: Act, says: &mut VecDeque<u8>) {
+    /// Does one thing as the peer.
+    pub(super) fn act(&self, act: Act, says: &mut VecDeque<u8>) {
         let mut state = self.state();
         if state.peer_gone || state.server_reset {
             return;
@@ -253,10 +254,6 @@ fn ending(state: &State) -> Option<Ending> {
 pub(super) struct Jumping(Instant);
 
 impl Jumping {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "tokio's paused time is this clock"
-    )]
     pub(super) fn start() -> Arc<Self> {
         Arc::new(Self(Instant::now()))
     }

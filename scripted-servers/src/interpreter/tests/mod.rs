@@ -3,14 +3,14 @@
 
 mod memory;
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use crate::clock::Clock;
-use crate::connection::Connection;
-use crate::drain::drain;
+use crate::connection::{Connection, drain};
 use crate::event::What;
 use crate::ledger;
 use crate::script::{ConnectionAct, ServerScript, Step};
@@ -35,30 +35,56 @@ struct Outcome {
     events: Vec<What>,
 }
 
-fn play(steps: Vec<WireStep>, inside_head: bool, acts: Vec<(u64, Act)>) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+/// A cell with one server, and one connection to it.
+struct Scene {
+    record: Arc<ledger::Memory>,
+    clock: Arc<Jumping>,
+    cell: Arc<Cell>,
+    memory: Memory,
+    line: Connection<Memory>,
+}
+
+fn scene(step: Step) -> Scene {
+    let (record, clock) = (ledger::Memory::new(), Jumping::start());
+    let cell = Arc::new(Cell::new(clock.clone(), record.clone()));
+    let script = ServerScript::new("api").script(vec![step]);
+    let server = Arc::new(Server::new(cell.clone(), script));
+    let memory = Memory::default();
+    Scene {
+        line: Connection::new(memory.clone(), server, 1),
+        record,
+        clock,
+        cell,
+        memory,
+    }
+}
+
+fn in_jumping_time<R>(future: impl Future<Output = R>) -> R {
+    tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
-        .unwrap();
-    runtime.block_on(async {
-        let (record, clock) = (ledger::Memory::new(), Jumping::start());
-        let cell = Arc::new(Cell::new(clock.clone(), record.clone()));
-        let program = WireProgram {
-            steps,
-            answer: None,
-        };
-        let step = Step {
-            inside_head,
-            ..Step::new(program)
-        };
-        let script = ServerScript::new("api").script(vec![step]);
-        let memory = Memory::default();
-        let mut line = Connection::new(
-            memory.clone(),
-            Arc::new(Server::new(cell.clone(), script)),
-            1,
-        );
+        .unwrap()
+        .block_on(future)
+}
+
+fn play(steps: Vec<WireStep>, inside_head: bool, acts: Vec<(u64, Act)>) -> Outcome {
+    let program = WireProgram {
+        steps,
+        answer: None,
+    };
+    let step = Step {
+        inside_head,
+        ..Step::new(program)
+    };
+    in_jumping_time(async {
+        let Scene {
+            record,
+            clock,
+            cell,
+            memory,
+            mut line,
+        } = scene(step);
         tokio::spawn(memory.clone().play(REQUEST.to_vec(), acts));
         let over = tokio::select! {
             () = live(&mut line, ConnectionAct::Serve, 0) => true,
@@ -212,7 +238,7 @@ fn any_acts() -> impl Strategy<Value = Vec<(u64, Act)>> {
     proptest::collection::vec(any_act(), 0..8)
 }
 
-fn fired(events: &[What]) -> usize {
+fn fired_events(events: &[What]) -> usize {
     events
         .iter()
         .filter(|what| matches!(what, What::Fired { .. }))
@@ -224,6 +250,149 @@ fn fired_steps(steps: &[WireStep]) -> usize {
         .iter()
         .filter(|step| matches!(step, WireStep::Fired(_)))
         .count()
+}
+
+#[test]
+fn what_arrives_of_a_request_after_its_script_was_stopped_takes_no_step() {
+    in_jumping_time(async {
+        let mut scene = scene(Step::answer(200, "never"));
+        let mut says = REQUEST.iter().copied().collect();
+        scene.memory.act(Act::Send(20), &mut says);
+        tokio::select! {
+            biased;
+            () = live(&mut scene.line, ConnectionAct::Serve, 0) => panic!("it ended"),
+            _busy = scene.clock.sleep_until(Duration::from_secs(1)) => {}
+        }
+        scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+        scene.cell.set_over();
+        drain(&mut scene.line).await;
+        let events = scene.record.events();
+        let has = |wanted: fn(&What) -> bool| events.iter().any(|event| wanted(&event.what));
+        assert!(has(|what| matches!(
+            what,
+            What::Delivered { drained: false, .. }
+        )));
+        assert!(!has(|what| matches!(what, What::Taken { .. })));
+    });
+}
+
+fn cut_after_one_byte(acts: Vec<(u64, Act)>) -> (bool, Duration) {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Head(Position::Bytes(1))),
+        WireStep::Fired("cut"),
+        WireStep::End(End::Reset),
+    ];
+    let outcome = play(steps, true, acts);
+    assert_eq!(fired_events(&outcome.events), 1);
+    let delivered = |what: &What| matches!(what, What::Delivered { .. });
+    let over_at = outcome.over_at.expect("it ends by itself");
+    (outcome.events.iter().any(delivered), over_at)
+}
+
+#[test]
+fn a_cut_waits_for_the_rest_of_a_small_request_but_not_for_ever() {
+    let millis = Duration::from_millis;
+    let whole = REQUEST.len();
+    let (delivered, at) = cut_after_one_byte(vec![(0, Act::Send(whole))]);
+    assert!(delivered && at >= millis(20) && at < millis(40), "{at:?}");
+    let (delivered, at) = cut_after_one_byte(vec![(0, Act::Send(3)), (300, Act::Send(whole))]);
+    assert!(delivered && at >= millis(320) && at < millis(340), "{at:?}");
+    let (delivered, at) = cut_after_one_byte(vec![(0, Act::Send(3))]);
+    assert!(
+        !delivered && at >= millis(500) && at < millis(520),
+        "{at:?}"
+    );
+}
+
+#[test]
+fn an_idle_connection_is_not_reset_before_the_answer_is_taken() {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Request),
+        WireStep::Send(b"answer".as_slice().into()),
+        WireStep::Fired("idle"),
+        WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Reset),
+    ];
+    let acts = vec![(0, Act::Send(REQUEST.len())), (300, Act::Read(6))];
+    let outcome = play(steps, false, acts);
+    assert!(outcome.ended_by_server);
+    assert!(outcome.over_at >= Some(Duration::from_millis(300)));
+    assert_eq!(fired_events(&outcome.events), 1);
+}
+
+#[test]
+fn what_comes_in_pieces_after_a_fin_is_counted_whole() {
+    let program = WireProgram {
+        steps: vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::End(End::Close),
+        ],
+        answer: None,
+    };
+    let says = [REQUEST, REQUEST].concat();
+    let half = REQUEST.len() / 2;
+    let acts = vec![
+        (0, Act::Send(REQUEST.len())),
+        (100, Act::Send(half)),
+        (10, Act::Send(REQUEST.len() - half)),
+    ];
+    let events = in_jumping_time(async {
+        let mut scene = scene(Step::new(program));
+        tokio::spawn(scene.memory.clone().play(says, acts));
+        live(&mut scene.line, ConnectionAct::Serve, 0).await;
+        scene.line.close();
+        scene.record.events()
+    });
+    let count =
+        |wanted: fn(&What) -> bool| events.iter().filter(|event| wanted(&event.what)).count();
+    assert_eq!(count(|what| matches!(what, What::Delivered { .. })), 2);
+    assert_eq!(count(|what| matches!(what, What::Taken { .. })), 1);
+}
+
+#[test]
+fn no_part_that_begins_after_the_client_left_has_fired() {
+    let wait = WireStep::Wait(Duration::from_secs(1));
+    let drip = WireStep::Drip {
+        bytes: b"ab".as_slice().into(),
+        size: 1,
+        every: Duration::from_secs(1),
+    };
+    let endless = WireStep::Endless {
+        unit: b"a".as_slice().into(),
+        every: None,
+    };
+    let fired = || WireStep::Fired("fault");
+    let programs = [
+        vec![fired(), WireStep::End(End::Hang)],
+        vec![fired(), WireStep::End(End::Reset)],
+        vec![fired(), WireStep::End(End::Close)],
+        vec![wait.clone(), fired()],
+        vec![fired(), wait],
+        vec![drip.clone(), fired()],
+        vec![fired(), drip],
+        vec![endless.clone(), fired()],
+        vec![fired(), endless],
+    ];
+    for program in programs {
+        let steps = [vec![WireStep::ReadUntil(RequestPoint::Request)], program].concat();
+        let outcome = in_jumping_time(async {
+            let mut scene = scene(Step::new(WireProgram {
+                steps: steps.clone(),
+                answer: None,
+            }));
+            let mut says = REQUEST.iter().copied().collect();
+            scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+            scene.memory.act(Act::Close, &mut says);
+            live(&mut scene.line, ConnectionAct::Serve, 0).await;
+            scene.line.close();
+            scene.record.events()
+        });
+        let what: Vec<What> = outcome.into_iter().map(|event| event.what).collect();
+        assert_eq!(fired_events(&what), 0, "{steps:?}");
+        assert!(
+            what.iter()
+                .any(|what| matches!(what, What::Delivered { .. }))
+        );
+    }
 }
 
 proptest! {
@@ -242,7 +411,7 @@ proptest! {
         // with the write that finds the peer gone.
         let bound = Duration::from_millis(left_at + 4000);
         prop_assert!(outcome.over_at.is_some_and(|at| at <= bound), "over at {:?}", outcome.over_at);
-        prop_assert!(fired(&outcome.events) <= fired_steps(&steps));
+        prop_assert!(fired_events(&outcome.events) <= fired_steps(&steps));
     }
 
     #[test]
@@ -262,7 +431,7 @@ proptest! {
             _ => None,
         });
         prop_assert_eq!(told, Some(outcome.written.len() as u64));
-        prop_assert!(fired(&outcome.events) <= fired_steps(&steps));
+        prop_assert!(fired_events(&outcome.events) <= fired_steps(&steps));
     }
 
     #[test]
@@ -283,7 +452,7 @@ proptest! {
             Some(WireStep::End(End::Reset | End::Close) | WireStep::EndWhenIdle(..))
         );
         prop_assert_eq!(outcome.ended_by_server, ends);
-        prop_assert_eq!(fired(&outcome.events), fired_steps(&steps));
+        prop_assert_eq!(fired_events(&outcome.events), fired_steps(&steps));
         let delivered = outcome.events.iter().filter(|what| matches!(what, What::Delivered { drained: false, .. }));
         prop_assert_eq!(delivered.count(), 1);
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::connection::Connection;
+use super::Connection;
+use crate::event::What;
 use crate::transport::Transport;
 
 /// A dead client's kernel that sends nothing for so long sends nothing more.
@@ -15,8 +16,9 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// dead client's kernel and counts what only that completes as drained.
 pub(crate) async fn drain<T: Transport>(line: &mut Connection<T>) {
     line.cut_off();
+    line.end_script();
     line.count_arrived();
-    line.set_draining();
+    line.draining = true;
     let clock = line.server.cell.clock.clone();
     let end = clock.now() + LONGEST;
     while let Ok(came) = line.read_once(usize::MAX)
@@ -35,4 +37,36 @@ pub(crate) async fn drain<T: Transport>(line: &mut Connection<T>) {
     }
     line.count_pending();
     line.close();
+}
+
+impl<T: Transport> Connection<T> {
+    /// The script of the current exchange is over: what still arrives of its
+    /// request takes no step.
+    fn end_script(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.scripted = false;
+        }
+    }
+
+    /// Counts what is left, gives the socket up, and tells that nothing more
+    /// can come.
+    pub(crate) fn close(&mut self) {
+        if self.closed {
+            return;
+        }
+        self.closed = true;
+        self.end_script();
+        self.count_arrived();
+        if let Some(how) = self.transport.ending() {
+            self.peer_has_ended(how, None);
+        }
+        self.transport.close();
+        self.tell_of(
+            None,
+            What::Closed {
+                received: self.received,
+                sent: self.sent,
+            },
+        );
+    }
 }

@@ -1,0 +1,224 @@
+//! One connection: reads it, keeps its exchanges, and tells what arrived.
+//!
+//! All state of a connection lives here and is whole at every await, so that a
+//! script can be dropped at any of them and what is left still be counted. What
+//! is done with a request is decided by `interpreter` and `serve`.
+
+mod arrival;
+mod drain;
+mod exchange;
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::event::{Ending, What};
+use crate::pending::Pending;
+use crate::state::Server;
+use crate::transport::Transport;
+use crate::wire::RequestPoint;
+pub(crate) use drain::drain;
+pub(crate) use exchange::{Exchange, Part, Proof, Underway};
+
+const READ_AT_ONCE: usize = 64 * 1024;
+
+thread_local! {
+    /// Where reads of all connections of a thread first go.
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_AT_ONCE]);
+}
+
+/// Why a program can not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The peer has ended the connection.
+    Gone,
+    /// What it sent can not be understood.
+    Malformed,
+}
+
+/// One connection of a server.
+pub(crate) struct Connection<T> {
+    pub(crate) transport: T,
+    pub(crate) server: Arc<Server>,
+    pub(crate) number: u32,
+    pub(crate) exchange: Option<Exchange>,
+    pub(crate) pending: Pending,
+    pub(crate) underway: Option<Underway>,
+    exchanges: u32,
+    received: u64,
+    sent: u64,
+    /// When the socket was last seen without unread bytes.
+    empty_at: Duration,
+    /// The last wait for bytes was really waited.
+    waited: bool,
+    peer_ended: bool,
+    closed: bool,
+    /// Bytes read from here on come out of a dead client's kernel.
+    draining: bool,
+}
+
+impl<T: Transport> Connection<T> {
+    pub(crate) fn new(transport: T, server: Arc<Server>, number: u32) -> Self {
+        Self {
+            transport,
+            server,
+            number,
+            exchange: None,
+            pending: Pending::default(),
+            underway: None,
+            exchanges: 0,
+            received: 0,
+            sent: 0,
+            empty_at: Duration::ZERO,
+            waited: false,
+            peer_ended: false,
+            closed: false,
+            draining: false,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.server.cell.clock.now()
+    }
+
+    /// Tells an event of the current exchange, or of none.
+    pub(crate) fn tell(&self, what: What) {
+        let exchange = self.exchange.as_ref().map(|exchange| exchange.number);
+        self.tell_of(exchange, what);
+    }
+
+    /// Tells an event of a named exchange.
+    pub(crate) fn tell_of(&self, exchange: Option<u32>, what: What) {
+        self.server.tell(Some(self.number), exchange, what);
+    }
+
+    /// Reads once, without waiting; whether bytes came.
+    pub(crate) fn read_once(&mut self, limit: usize) -> Result<bool, Stop> {
+        let called = self.now();
+        let outcome = SCRATCH.with_borrow_mut(|scratch| {
+            let limit = limit.min(scratch.len());
+            let (read, age) = self.transport.try_read(&mut scratch[..limit])?;
+            let arrived = called.saturating_sub(age).max(self.empty_at);
+            if read < limit {
+                self.empty_at = called;
+            }
+            self.received += read as u64;
+            self.pending.push(&scratch[..read], arrived);
+            Ok::<usize, io::Error>(read)
+        });
+        match outcome {
+            Ok(0) => {
+                self.peer_has_ended(Ending::Fin, self.waited.then_some(called));
+                Err(Stop::Gone)
+            }
+            Ok(_) => {
+                self.waited = false;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.empty_at = called;
+                Ok(false)
+            }
+            Err(_) => {
+                self.peer_has_ended(Ending::Reset, self.waited.then_some(called));
+                Err(Stop::Gone)
+            }
+        }
+    }
+
+    /// Waits for bytes and reads them once.
+    async fn read_more(&mut self, limit: usize) -> Result<(), Stop> {
+        loop {
+            if self.server.cell.is_over() {
+                // What is unread now is counted by those who close the ledger.
+                std::future::pending::<()>().await;
+            }
+            if !self.transport.seems_empty() && self.read_once(limit)? {
+                return Ok(());
+            }
+            self.transport.readable().await;
+            self.waited = true;
+        }
+    }
+
+    /// Waits until bytes can be read, and reads none.
+    pub(crate) async fn arriving(&mut self) -> Result<(), Stop> {
+        while self.transport.unread() == 0 {
+            if let Some(how) = self.transport.ending() {
+                self.peer_has_ended(how, self.waited.then(|| self.now()));
+                return Err(Stop::Gone);
+            }
+            self.transport.readable().await;
+            self.waited = true;
+        }
+        Ok(())
+    }
+
+    /// A wait for bytes was really waited, so that what it brings came just now.
+    pub(crate) fn was_waiting(&mut self) {
+        self.waited = true;
+    }
+
+    /// Bytes read so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Waits for the first byte of the next request and begins its exchange.
+    pub(crate) async fn next_request(&mut self, scripted: bool) -> Result<(), Stop> {
+        self.exchange = None;
+        loop {
+            if let Some(arrived) = self.pending.next_request() {
+                self.begin(arrived, scripted);
+                return Ok(());
+            }
+            self.read_more(usize::MAX).await?;
+        }
+    }
+
+    /// Reads until the current request has reached the point.
+    pub(crate) async fn read_until(&mut self, point: RequestPoint) -> Result<(), Stop> {
+        loop {
+            let Some(exchange) = &self.exchange else {
+                return Ok(());
+            };
+            if exchange.malformed {
+                return Err(Stop::Malformed);
+            }
+            if exchange.request.reached(point) {
+                return Ok(());
+            }
+            let limit = exchange.request.bytes_to(point);
+            if self.pending.is_empty() {
+                self.read_more(limit).await?;
+            }
+            self.absorb();
+        }
+    }
+
+    /// Accounts for bytes that the kernel took.
+    pub(crate) fn has_sent(&mut self, bytes: usize, handed: Duration) {
+        self.sent += bytes as u64;
+        if let Some(exchange) = &mut self.exchange {
+            exchange.sent += bytes as u64;
+            exchange.handed = handed;
+        }
+    }
+
+    /// Tells, once, that the peer has ended its direction.
+    pub(crate) fn peer_has_ended(&mut self, how: Ending, arrived: Option<Duration>) {
+        if !self.peer_ended {
+            self.peer_ended = true;
+            self.tell(What::PeerEnded {
+                how,
+                arrived_us: arrived.filter(|_| !self.draining).map(micros),
+            });
+        }
+    }
+}
+
+/// A time as events tell it.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
