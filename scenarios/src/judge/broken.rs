@@ -17,11 +17,28 @@ pub(super) fn why(case: &Case<'_>, no_evidence: bool) -> Option<(Verdict, String
         return Some((Verdict::Error, harmless(reason)));
     }
     if let Some(reason) = &client.unsupported {
-        return Some((Verdict::Unsupported, harmless(reason)));
+        return Some(unsupported(case, &harmless(reason)));
     }
     breach(case)
         .or_else(|| unfinished(case))
         .map(|reason| (Verdict::Error, reason))
+}
+
+/// Who cannot do the work says so before any of it: what was sent would go
+/// unjudged, and twice is too much whatever is said of it.
+fn unsupported(case: &Case<'_>, reason: &str) -> (Verdict, String) {
+    let mut begun = case.facts.exchanges.iter().filter_map(|one| one.started);
+    match begun.next() {
+        None => (Verdict::Unsupported, reason.to_owned()),
+        Some(sent) => (
+            Verdict::Error,
+            format!(
+                "the client says that it cannot do this ({reason}), but has sent a request \
+                 (event {})",
+                sent.n
+            ),
+        ),
+    }
 }
 
 /// What the client did against the protocol.

@@ -350,6 +350,10 @@ fn unsupported_and_harness_errors_are_said_as_they_are() {
     assert_eq!(cell.verdict, Verdict::Unsupported);
     assert_eq!(cell.reason.as_deref(), Some("no streams"));
     let reason = "no port".to_owned();
+    let sent = unsupported.clone().request(5, "api", 1, "POST /x");
+    let cell = sent.exit(9, 127).judge(&one_post());
+    assert_eq!(cell.verdict, Verdict::Error);
+    assert!(cell.reason.unwrap().contains("has sent a request"));
     let broken = unsupported.client(1, ClientEvent::HarnessError { reason });
     assert_eq!(broken.judge(&one_post()).verdict, Verdict::Error);
 }
