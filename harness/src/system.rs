@@ -7,7 +7,7 @@
     reason = "code between fork and exec, and signal handlers, have no safe form"
 )]
 
-use std::ffi::{CString, OsString};
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -54,12 +54,10 @@ unsafe impl Sync for Exec {}
 
 impl Exec {
     /// Names and arguments cannot hold a zero byte.
-    pub(crate) fn new<'a>(
-        path: &Path,
-        argv: impl Iterator<Item = &'a OsString>,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(path: &Path, argv: &[String]) -> io::Result<Self> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         let words = argv
+            .iter()
             .map(|word| CString::new(word.as_bytes()))
             .collect::<Result<Vec<_>, _>>()?;
         let ends = words.iter().map(|word| word.as_ptr());

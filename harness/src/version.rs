@@ -65,7 +65,8 @@ pub fn first_words(
         .build()
         .map_err(own)?;
     runtime.block_on(async {
-        let mut launched = Launcher::start(&around.wirefault, &[("PATH", path)], &around.cwd)
+        let environment = [("PATH", path)];
+        let mut launched = Launcher::start(&around.wirefault, &environment, &around.cwd)
             .and_then(|launcher| launcher.launch(args, Stdin::Nothing))
             .map_err(own)?;
         let clock = RealClock::start();

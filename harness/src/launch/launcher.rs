@@ -4,7 +4,6 @@
 //! parser, no runtime, no log. It never writes to the client's pipes and holds
 //! none of them once the client runs.
 
-use std::ffi::{OsStr, OsString};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,7 +22,6 @@ use rustix::process::{
 use super::procfs::run_delay_ns;
 use super::tree::{Swept, sweep};
 use super::{GO, KILL, Status, monotonic_ns};
-use crate::system::Exec;
 
 /// The largest file that a client may write. An endless answer that is saved
 /// must not fill the disk.
@@ -69,6 +67,27 @@ fn launch(control: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
+/// The file that a name means: itself where it has a slash, else the first
+/// program of that name in PATH.
+fn find(program: &str) -> io::Result<PathBuf> {
+    if program.contains('/') {
+        return Ok(program.into());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut failed = io::Error::from(rustix::io::Errno::NOENT);
+    for folder in std::env::split_paths(&folders) {
+        let path = folder.join(program);
+        if !path.is_file() {
+            continue;
+        }
+        match access(&path, Access::EXEC_OK) {
+            Ok(()) => return Ok(path),
+            Err(error) => failed = error.into(),
+        }
+    }
+    Err(failed)
+}
+
 /// What is to be started.
 struct Order {
     args: Vec<String>,
@@ -112,12 +131,12 @@ impl Order {
     /// end of them.
     fn spawn(self) -> io::Result<Child> {
         let [stdin, stdout, stderr] = self.pipes;
-        let args: Vec<OsString> = self.args.into_iter().map(OsString::from).collect();
-        let program = args
+        let program = self
+            .args
             .first()
             .ok_or_else(|| io::Error::other("no program was named"))?;
         let path = find(program)?;
-        let exec = Exec::new(&path, args.iter())?;
+        let exec = crate::system::Exec::new(&path, &self.args)?;
         let mut command = Command::new(path);
         command.stdin(stdin).stdout(stdout).stderr(stderr);
         command.process_group(0);
@@ -125,27 +144,6 @@ impl Order {
         crate::system::exec_without_a_shell(&mut command, exec);
         command.spawn()
     }
-}
-
-/// The file that a name means: itself where it has a slash, else the first
-/// program of that name in PATH.
-fn find(program: &OsStr) -> io::Result<PathBuf> {
-    if program.as_encoded_bytes().contains(&b'/') {
-        return Ok(program.into());
-    }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let mut failed = io::Error::from(rustix::io::Errno::NOENT);
-    for folder in std::env::split_paths(&folders) {
-        let path = folder.join(program);
-        if !path.is_file() {
-            continue;
-        }
-        match access(&path, Access::EXEC_OK) {
-            Ok(()) => return Ok(path),
-            Err(error) => failed = error.into(),
-        }
-    }
-    Err(failed)
 }
 
 fn read_exact(control: BorrowedFd<'_>, mut into: &mut [u8]) -> io::Result<()> {
@@ -175,17 +173,11 @@ fn watch(control: BorrowedFd<'_>, id: u32) -> io::Result<()> {
         .ok_or_else(|| io::Error::other("not a process id"))?;
     tell(control, &Status::Spawned { pid: id });
     let woken = wait(control, pid)?;
-    // Before the sweep: that takes its time, and the client is dead for most of
-    // it.
-    let ended_ns = monotonic_ns();
     let mut before = Swept::default();
     if woken != Woken::Ended {
         before = sweep(Some(pid), |_| true);
     }
-    tell(
-        control,
-        &reap_client(pid, woken == Woken::Ordered, ended_ns),
-    );
+    tell(control, &reap_client(pid, woken == Woken::Ordered));
     let after = if no_child_is_left() {
         Swept::default()
     } else {
@@ -229,7 +221,8 @@ fn wait(control: BorrowedFd<'_>, client: Pid) -> io::Result<Woken> {
 }
 
 /// Reaps the client, which has ended or was killed.
-fn reap_client(pid: Pid, ordered: bool, monotonic_ns: u64) -> Status {
+fn reap_client(pid: Pid, ordered: bool) -> Status {
+    let monotonic_ns = monotonic_ns();
     let run_delay_ns = run_delay_ns(pid.as_raw_nonzero().get());
     let waited = waitpid(Some(pid), WaitOptions::NOHANG).ok().flatten();
     let (code, signal) = waited.map_or((None, None), |(_, status)| {

@@ -380,6 +380,10 @@ fn unsupported_and_harness_errors_are_said_as_they_are() {
     assert_eq!(cell.verdict, Verdict::Unsupported);
     assert_eq!(cell.reason.as_deref(), Some("no streams"));
     let reason = "no port".to_owned();
+    let sent = unsupported.clone().request(5, "api", 1, "POST /x");
+    let cell = sent.exit(9, 127).judge(&one_post());
+    assert_eq!(cell.verdict, Verdict::Error);
+    assert!(cell.reason.unwrap().contains("has sent a request"));
     let broken = unsupported.client(1, ClientEvent::HarnessError { reason });
     assert_eq!(broken.judge(&one_post()).verdict, Verdict::Error);
 }
@@ -489,7 +493,11 @@ fn a_death_after_the_reports_and_processes_left_behind_are_noted() {
         ]
     );
     let killed = story.client(11, exited(true)).end(13, EndedBy::Finish);
-    assert_eq!(killed.judge(&one_post()).notes, Vec::<String>::new());
+    let notes = killed.judge(&one_post()).notes;
+    assert!(
+        matches!(&notes[..], [only] if only.starts_with("bounded: ")),
+        "{notes:?}"
+    );
 }
 
 #[test]
