@@ -231,7 +231,7 @@ impl Driver<'_> {
                 // left in its pipes stays there, and its time is known.
                 (self.client_ended)();
                 self.exited(code, signal)?;
-                self.ending.going(self.clock.now());
+                self.ending.ended(ended_at, self.clock.now());
             }
             Status::Swept { count, left } => return self.swept(count, left).map(Some),
         }

@@ -95,9 +95,19 @@ impl Ending {
         self.state = State::Working(now + self.patience.deadline);
     }
 
-    /// The end was ordered from elsewhere, or has come.
+    /// The end was ordered from elsewhere.
     pub(super) fn going(&mut self, now: Duration) {
         let by = self.ended_by_us();
+        self.state = State::Killing(by, now + LAUNCHER_PATIENCE);
+    }
+
+    /// The program ended at this time, which is only known now. What was ordered
+    /// later did not end it.
+    pub(super) fn ended(&mut self, at: Duration, now: Duration) {
+        let by = match self.state {
+            State::Finishing(since) if at < since => None,
+            _ => self.ended_by_us(),
+        };
         self.state = State::Killing(by, now + LAUNCHER_PATIENCE);
     }
 
@@ -339,6 +349,18 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_had_ended_before_it_was_told_to_finish_has_ended_by_itself() {
+        let finished = |at| {
+            let mut ending = working(true);
+            assert_eq!(ending.next(ms(1_300), &complete(1_000)), Act::Finish);
+            ending.ended(ms(at), ms(1_500));
+            ending.ended_by(false, None)
+        };
+        assert_eq!(finished(1_299), EndedBy::Exit);
+        assert_eq!(finished(1_301), EndedBy::Finish);
+    }
+
+    #[test]
     fn a_program_that_cannot_be_told_is_never_told() {
         let mut ending = working(false);
         assert_eq!(
@@ -377,7 +399,7 @@ mod tests {
     #[test]
     fn a_program_that_is_left_alone_has_ended_by_itself() {
         let mut ending = working(true);
-        ending.going(ms(500));
+        ending.ended(ms(490), ms(500));
         assert_eq!(ending.ended_by(false, None), EndedBy::Exit);
     }
 }
