@@ -25,6 +25,7 @@ fn main() -> Done {
         "good-then-exit" => good_then_exit(),
         "report-only" => report_only(),
         "late-request" => late_request(),
+        "late-by-three-seconds" => late_by_three_seconds(),
         "deaf-to-finish" => deaf_to_finish(),
         "works-after-report" => works_after_report(),
         "for-ever" => for_ever(),
@@ -92,6 +93,18 @@ fn works_after_report() -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
+/// As above, so late that the program was told to finish meanwhile, which it
+/// does once its request is through.
+fn late_by_three_seconds() -> Done {
+    for call in work()?.calls {
+        request(&call)?;
+        report(&call)?;
+        std::thread::sleep(Duration::from_secs(3));
+        request(&call)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 fn deaf_to_finish() -> Done {
     for call in work()?.calls {
         request(&call)?;
@@ -141,7 +154,8 @@ fn exit_127() -> Done {
 fn leaves_a_child() -> Done {
     let script = "trap '' TERM HUP; echo $$ > ../pid; while :; do sleep 1; done";
     Command::new("setsid").args(["sh", "-c", script]).spawn()?;
-    while !std::path::Path::new("../pid").exists() {
+    // Made before it is written to.
+    while std::fs::read("../pid").unwrap_or_default().is_empty() {
         std::thread::sleep(Duration::from_millis(5));
     }
     good_then_exit()

@@ -1,4 +1,4 @@
-//! A client that is nothing but a command line: `run --command 'ARGS'`.
+//! A client that is nothing but a command line: `run --command '[NAME=]ARGS'`.
 
 use std::path::Path;
 
@@ -14,6 +14,7 @@ use crate::failure::Failure;
 /// # Errors
 /// When the text has no words, an open quotation, or no place for the URL.
 pub fn client(text: &str, known: &[Known], cwd: &Path) -> Result<Manifest, Failure> {
+    let (name, text) = named(text);
     let args = shlex::split(text).ok_or_else(|| {
         Failure::usage(format!("--command: a quotation in `{text}` is not closed"))
     })?;
@@ -37,7 +38,10 @@ pub fn client(text: &str, known: &[Known], cwd: &Path) -> Result<Manifest, Failu
     let operations = plain_json(operations(&args));
     let word = Path::new(&program).file_name().unwrap_or_default();
     Ok(Manifest {
-        name: format!("command:{}", word.to_string_lossy()),
+        name: match name {
+            Some(name) => format!("command:{name}"),
+            None => format!("command:{}", word.to_string_lossy()),
+        },
         title: text.to_owned(),
         // Its folder is the current one, for programs named by a path.
         file: cwd.join("--command").display().to_string(),
@@ -58,6 +62,17 @@ pub fn client(text: &str, known: &[Known], cwd: &Path) -> Result<Manifest, Failu
         errors,
         ..Manifest::none()
     })
+}
+
+/// The name in front of a command line, if there is one. What could be a name
+/// and is followed by `=` is no program that anybody has.
+fn named(text: &str) -> (Option<&str>, &str) {
+    let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.+".contains(c);
+    let is_name = |name: &str| !name.is_empty() && name.len() <= 60 && name.chars().all(letters);
+    match text.split_once('=') {
+        Some((name, rest)) if is_name(name) => (Some(name), rest),
+        _ => (None, text),
+    }
 }
 
 /// What a command line can do follows from what it leaves open: a method, a
@@ -98,6 +113,14 @@ mod tests {
             [OperationName::Fetch, OperationName::Remove]
         );
         assert_eq!(can("curl -X {method} -d @{body_file} {url}").len(), 5);
+    }
+
+    #[test]
+    fn a_command_can_have_a_name_in_front() {
+        let name = |text| client(text, &[], Path::new("/")).unwrap().name;
+        assert_eq!(name("patient=curl --retry 3 {url}"), "command:patient");
+        assert_eq!(name("curl -H a=b {url}"), "command:curl");
+        assert_eq!(name("/usr/bin/curl --x=y {url}"), "command:curl");
     }
 
     #[test]

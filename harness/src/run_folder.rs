@@ -100,13 +100,18 @@ impl RunFolder {
 
     /// The end of what a cell's client wrote to stderr, if it wrote anything.
     pub fn stderr(&self, cell: &str) -> Option<String> {
-        let path = self.path.join("cells").join(cell).join("stderr");
-        let text = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
-        let text = text.trim_end();
-        let from = text.len().saturating_sub(STDERR_KEPT);
-        let from = text.ceil_char_boundary(from);
-        (!text.is_empty()).then(|| text[from..].to_owned())
+        stderr(&self.path.join("cells").join(cell))
     }
+}
+
+/// The end of what the client of the cell with this folder wrote to stderr.
+pub fn stderr(cell: &Path) -> Option<String> {
+    let text = std::fs::read(cell.join("stderr")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let text = text.trim_end();
+    let from = text.len().saturating_sub(STDERR_KEPT);
+    let from = text.ceil_char_boundary(from);
+    (!text.is_empty()).then(|| text[from..].to_owned())
 }
 
 /// Writes a file whole or not at all, with the folders above it.

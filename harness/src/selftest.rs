@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use reports::words;
 use scenarios::plan::{Plan, Proves};
-use scenarios::verdict::{CellVerdict, Verdict};
+use scenarios::verdict::{CellVerdict, Level, Verdict};
 
 use crate::id;
 use crate::plan_run::Contender;
@@ -160,20 +160,31 @@ fn judge(leg: &Leg, verdict: &CellVerdict) -> Option<(String, String)> {
             verdict.verdict == Verdict::Pass,
         ),
         Leg::WithoutFaults => (
-            "be inconclusive without its faults".to_owned(),
-            verdict.verdict == Verdict::Inconclusive,
+            "be inconclusive without its faults, because a required fault did not happen"
+                .to_owned(),
+            verdict.verdict == Verdict::Inconclusive && misses_a_fault(verdict),
         ),
         Leg::Defective(proves) => (
             format!(
-                "fail with `{}` when the client has the defect `{}`",
+                "fail with `{}` at level must when the client has the defect `{}`",
                 proves.finding.word(),
                 proves.defect
             ),
             verdict.verdict == Verdict::Fail
-                && verdict.findings.iter().any(|f| f.name == proves.finding),
+                && verdict
+                    .findings
+                    .iter()
+                    .any(|f| f.name == proves.finding && f.level == Level::Must),
         ),
     };
     (!holds).then(|| (should, what_was(verdict)))
+}
+
+/// Whether the judge says that a required fault did not happen. Any other doubt
+/// would not show that the scenario notices the want of its fault.
+fn misses_a_fault(verdict: &CellVerdict) -> bool {
+    let reason = verdict.reason.as_deref().unwrap_or_default();
+    reason.starts_with("a required fault did not happen")
 }
 
 fn what_was(verdict: &CellVerdict) -> String {
@@ -186,8 +197,9 @@ fn what_was(verdict: &CellVerdict) -> String {
         .iter()
         .map(|f| {
             format!(
-                "{}: expected {}, observed {}",
+                "{} ({}): expected {}, observed {}",
                 f.name.word(),
+                words::word(&f.level),
                 f.expected,
                 f.observed
             )
@@ -227,8 +239,39 @@ mod tests {
         for verdict in [Verdict::Pass, Verdict::Fail, Verdict::Error] {
             assert!(!holds(&Leg::WithoutFaults, &samples::verdict(verdict, &[])));
         }
-        let inconclusive = samples::verdict(Verdict::Inconclusive, &[]);
+    }
+
+    #[test]
+    fn without_faults_the_reason_must_be_that_a_required_fault_did_not_happen() {
+        let mut inconclusive = samples::verdict(Verdict::Inconclusive, &[]);
+        assert!(!holds(&Leg::WithoutFaults, &inconclusive));
+        inconclusive.reason = Some("line 3: the client was starved".to_owned());
+        let (should, _) = judge(&Leg::WithoutFaults, &inconclusive).unwrap();
+        assert!(
+            should.contains("a required fault did not happen"),
+            "{should}"
+        );
+        inconclusive.reason = Some("a required fault did not happen: line 3".to_owned());
         assert!(holds(&Leg::WithoutFaults, &inconclusive));
+    }
+
+    #[test]
+    fn a_finding_at_level_should_does_not_catch_a_defect() {
+        let leg = Leg::Defective(Proves {
+            defect: "retries-post".to_owned(),
+            finding: FindingName::DuplicateDelivery,
+        });
+        let mut failing = samples::verdict(Verdict::Fail, &[]);
+        let finding = |name, level| samples::finding(name, Axis::Safety, level);
+        failing.findings = vec![
+            finding(FindingName::Hung, Level::Must),
+            finding(FindingName::DuplicateDelivery, Level::Should),
+        ];
+        let (should, but) = judge(&leg, &failing).unwrap();
+        assert!(should.contains("at level must"), "{should}");
+        assert!(but.contains("duplicate-delivery (should): "), "{but}");
+        failing.findings[1].level = Level::Must;
+        assert!(holds(&leg, &failing));
     }
 
     #[test]
@@ -242,7 +285,7 @@ mod tests {
         failing.findings.push(finding(FindingName::Hung));
         let (should, but) = judge(&leg, &failing).unwrap();
         assert!(should.contains("`duplicate-delivery`"), "{should}");
-        assert!(but.contains("hung: expected 1, observed 2"), "{but}");
+        assert!(but.contains("hung (must): expected 1, observed 2"), "{but}");
         failing
             .findings
             .push(finding(FindingName::DuplicateDelivery));

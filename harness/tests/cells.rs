@@ -1,11 +1,12 @@
 //! Whole cells with clients that have every bad habit.
 
+mod needs;
 mod support;
 
 use std::time::Duration;
 
 use scenarios::evidence::{ClientEvent, Event, Shown};
-use scenarios::verdict::{EndedBy, Verdict};
+use scenarios::verdict::{EndedBy, FindingName, Verdict};
 use scripted_servers::clock::RealClock;
 use scripted_servers::event::What;
 use support::cells::{Ran, adapter, call, job, odd, options, plan, run_one};
@@ -116,8 +117,57 @@ fn a_request_after_the_report_is_seen_before_the_client_is_told_to_finish() {
 }
 
 #[test]
+fn a_request_three_seconds_after_the_report_is_seen_though_the_client_was_told_to_finish() {
+    let ran = run_one(plan(), odd("late-by-three-seconds"));
+    assert_eq!(ended_by(&ran), Some(EndedBy::Finish));
+    assert!(ran.client().contains(&&ClientEvent::FinishSent));
+    assert_eq!(ran.exited(), (Some(0), None, false));
+    assert_eq!(ran.delivered(), 2);
+    let verdict = &ran.done.verdict;
+    assert!(
+        verdict
+            .findings
+            .iter()
+            .any(|finding| finding.name == FindingName::DeliveredAfterClaim),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn a_client_that_ends_when_told_is_not_waited_for() {
+    let clock = RealClock::start();
+    let ran = run_one(plan(), odd("good"));
+    assert_eq!(ended_by(&ran), Some(EndedBy::Finish));
+    // Far less than what a client that does not end is given.
+    assert!(clock.now() < Duration::from_secs(5));
+}
+
+#[test]
+fn how_long_requests_were_counted_is_a_note_where_the_harness_ended_the_cell() {
+    let note = |ran: &Ran| {
+        let mut notes = ran.done.verdict.notes.iter();
+        notes.find(|note| note.starts_with("bounded: ")).cloned()
+    };
+    let told = note(&run_one(plan(), odd("good"))).unwrap();
+    assert!(told.contains("told to finish, ended by itself"), "{told}");
+    let mut short = plan();
+    short.deadline = Duration::from_secs(1);
+    let killed = note(&run_one(short.clone(), odd("deaf-to-finish"))).unwrap();
+    assert!(
+        killed.contains("told to finish, killed after 2."),
+        "{killed}"
+    );
+    let hung = note(&run_one(short, odd("idle"))).unwrap();
+    assert!(hung.contains("killed at the deadline"), "{hung}");
+    let by_itself = run_one(plan(), odd("good-then-exit"));
+    assert_eq!(note(&by_itself), None);
+}
+
+#[test]
 fn a_client_that_is_deaf_to_finish_is_killed_and_the_cell_is_ended_by_finish() {
-    let ran = run_one(plan(), odd("deaf-to-finish"));
+    let mut plan = plan();
+    plan.deadline = Duration::from_secs(1);
+    let ran = run_one(plan, odd("deaf-to-finish"));
     assert_eq!(ended_by(&ran), Some(EndedBy::Finish));
     assert_eq!(ran.exited(), (None, Some(9), true));
 }
@@ -303,9 +353,11 @@ fn a_command_is_judged_by_its_exit_code() {
         });
         (shown.unwrap(), ran.delivered())
     };
-    let (answer, delivered) = shown("curl -sS {url}");
-    assert!(matches!(answer, Shown::Response(response) if response.status.is_none()));
-    assert_eq!(delivered, 1);
+    if needs::is_there("curl", "a command that is answered") {
+        let (answer, delivered) = shown("curl -sS {url}");
+        assert!(matches!(answer, Shown::Response(response) if response.status.is_none()));
+        assert_eq!(delivered, 1);
+    }
     let (error, delivered) = shown("sh -c 'echo first >&2; echo broken >&2; exit 9' {url}");
     assert_eq!(delivered, 0);
     match error {

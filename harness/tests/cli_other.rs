@@ -159,7 +159,10 @@ fn wrong_words_are_answered_with_the_right_ones() {
         (&["run", "--command", "curl"], "{url}"),
         (&["run", "--root", "scenarios"], "is no root"),
         (&["rum"], "a similar subcommand exists: 'run'"),
-        (&["judge", "nowhere"], "is no run's folder"),
+        (
+            &["judge", "nowhere"],
+            "is the folder neither of a run nor of a cell",
+        ),
         (&["list", "faults", "x"], "only scenarios can be selected"),
     ] {
         let done = bench.run(args).ends_with(2).complains(hint);

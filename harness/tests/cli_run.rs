@@ -402,3 +402,68 @@ fn a_run_that_was_killed_is_judged_as_far_as_it_came() {
     );
     assert!(done.stdout.contains(broken), "{done:?}");
 }
+
+#[test]
+fn a_cells_folder_is_judged_from_itself_alone() {
+    let bench = Workbench::with_cut();
+    bench
+        .run(&["run", "--client", "reference", "--out", "out"])
+        .ends_with(0);
+    let id = std::fs::read_dir(bench.path().join("out/cells"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .next()
+        .unwrap();
+    // Away from its run, and without any suite.
+    let alone = bench.path().join("alone");
+    std::fs::rename(bench.path().join("out/cells").join(id), &alone).unwrap();
+    std::fs::remove_dir_all(bench.path().join("out")).unwrap();
+    std::fs::remove_dir_all(bench.path().join("scenarios")).unwrap();
+    let done = bench
+        .run(&["judge", "alone", "--all"])
+        .ends_with(0)
+        .says("cut")
+        .says("1 cell: 1 expected (1 pass).");
+    assert_eq!(done.stderr, "");
+    std::fs::remove_file(alone.join("verdict.json")).unwrap();
+    bench
+        .run(&["judge", "alone"])
+        .ends_with(6)
+        .complains("no verdict.json");
+    bench
+        .run(&["judge", "clients"])
+        .ends_with(2)
+        .complains("the folder neither of a run nor of a cell");
+}
+
+#[test]
+fn two_command_lines_of_one_program_are_told_apart_by_names() {
+    let bench = Workbench::with_cut();
+    let fetch = std::fs::read_to_string(bench.path().join("scenarios/suite/request/cut.yaml"))
+        .unwrap()
+        .replace("method: POST", "method: GET")
+        .replace(", body: { json: { task: 7 } }", "");
+    bench.write("scenarios/suite/request/cut.yaml", &fetch);
+    let (one, two) = ("one=sh -c 'exit 7' {url}", "two=sh -c 'exit 8' {url}");
+    let args = ["run", "--out", "out", "--baseline", "none"];
+    let done = bench.run(&[&args[..], &["--command", one, "--command", two]].concat());
+    assert!(done.stdout.contains("command:one"), "{done:?}");
+    assert!(done.stdout.contains("command:two"), "{done:?}");
+    let (one, two) = ("sh -c 'exit 7' {url}", "sh -c 'exit 8' {url}");
+    bench
+        .run(&["run", "--command", one, "--command", two])
+        .ends_with(2)
+        .complains("--command NAME=ARGS");
+}
+
+#[test]
+fn a_baseline_that_was_named_must_be_there() {
+    let bench = Workbench::with_cut();
+    bench
+        .run(&["run", "--baseline", "no/such/folder"])
+        .ends_with(2)
+        .complains("`no/such/folder` is no folder");
+    bench
+        .run(&["run", "--client", "reference", "--baseline", "none"])
+        .ends_with(0);
+}

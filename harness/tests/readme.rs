@@ -1,5 +1,8 @@
 //! README's examples are run as they stand there.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod needs;
 mod workbench;
 
 use std::path::Path;
@@ -81,21 +84,13 @@ fn readmes_command_lines_work_on_the_shipped_suite() {
                 args.extend(["connect/refused", "--client", "reference"]);
             }
         }
-        if args.contains(&"--command") && !has_curl() {
-            eprintln!("skipped for want of curl: {line}");
+        if args.contains(&"--command") && !needs::is_there("curl", line) {
             continue;
         }
         Workbench::new().run(&args).ends_with(0);
         ran += 1;
     }
     assert!(ran > 0, "README shows command lines");
-}
-
-fn has_curl() -> bool {
-    std::process::Command::new("curl")
-        .arg("--version")
-        .output()
-        .is_ok()
 }
 
 #[test]

@@ -5,6 +5,7 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod needs;
 mod support;
 
 use std::path::{Path, PathBuf};
@@ -264,4 +265,32 @@ fn sigterm_and_sigint_end_a_run_in_order() {
         let (_, verdict) = harness::cell::judge_again(&run.cell("endless")).unwrap();
         assert_eq!(verdict.verdict, Verdict::Error);
     }
+}
+
+/// With the shipped kit, which ends the program when nothing is left to do.
+const LATER_RETRY: &str = r#"
+import { run } from 'KIT';
+await run(async (call, limits, signal) => {
+  setTimeout(() => fetch(call.url).then((answer) => answer.text()), 3000);
+  return fetch(call.url, { signal });
+});
+"#;
+
+#[test]
+fn a_retry_of_a_node_program_three_seconds_after_its_report_is_seen() {
+    if !needs::is_there("node", "a retry three seconds after the report") {
+        return;
+    }
+    let run = TempDir::new().unwrap();
+    let kit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/node/kit.mjs");
+    let kit = kit.canonicalize().unwrap();
+    let program = run.path().join("later-retry.mjs");
+    let text = LATER_RETRY.replace("KIT", &kit.to_string_lossy());
+    std::fs::write(&program, text).unwrap();
+    let client = adapter(&["node", &program.to_string_lossy()]);
+    let jobs = vec![job("cell", plan(), client)];
+    let done = run_cells(jobs, &options(run.path()), &mut |_| {}).unwrap();
+    let verdict = &done[0].verdict;
+    assert_eq!(verdict.delivered.get("api"), Some(&2), "{verdict:?}");
+    assert_eq!(verdict.verdict, Verdict::Fail, "{verdict:?}");
 }

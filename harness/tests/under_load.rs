@@ -6,6 +6,7 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod needs;
 mod support;
 
 use std::path::Path;
@@ -85,6 +86,9 @@ lines.once('line', (line) => {
 
 #[test]
 fn a_retry_that_goes_out_after_the_report_is_seen_in_twenty_of_twenty() {
+    if !needs::is_there("node", "a retry after the report, twenty times") {
+        return;
+    }
     let _load = Load::on_all_processors();
     let run = TempDir::new().unwrap();
     let program = run.path().join("late-retry.cjs");

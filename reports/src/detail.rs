@@ -42,6 +42,12 @@ pub fn of_cell(cell: &Cell) -> Vec<(&'static str, String)> {
     if let Some(stderr) = &cell.stderr {
         facts.push(("stderr", stderr.clone()));
     }
+    if let Some(how) = cell.judged.ended_by.and_then(words::bounded) {
+        facts.push((
+            "bounded",
+            format!("{how}; later requests are not ruled out"),
+        ));
+    }
     if !matches!(cell.judged.verdict, Verdict::Skipped | Verdict::Unsupported) {
         facts.push(("evidence", format!("cells/{}/events.jsonl", cell.id)));
     }

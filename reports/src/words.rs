@@ -1,6 +1,6 @@
 //! The words of enumerations, as records and scenarios write them.
 
-use scenarios::verdict::Verdict;
+use scenarios::verdict::{EndedBy, Verdict};
 use serde::Serialize;
 
 /// The word of a value that is written as one.
@@ -21,6 +21,18 @@ pub const fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Inconclusive => "inconclusive",
         Verdict::Fail => "fail",
         Verdict::Error => "error",
+    }
+}
+
+/// How the harness made the end of a cell, which bounds what was seen; none
+/// when the client ended by itself.
+pub const fn bounded(ended_by: EndedBy) -> Option<&'static str> {
+    match ended_by {
+        EndedBy::Exit => None,
+        EndedBy::Finish => Some("told to finish"),
+        EndedBy::Enough => Some("stopped at enough requests"),
+        EndedBy::Cap => Some("stopped at the cap"),
+        EndedBy::Deadline => Some("stopped at the deadline"),
     }
 }
 

@@ -6,6 +6,7 @@ mod samples;
 
 use reports::formats::{View, text::FORMAT};
 use reports::record::RunRecord;
+use scenarios::verdict::{EndedBy, Verdict};
 
 fn text(record: &RunRecord, view: View) -> String {
     String::from_utf8((FORMAT.render)(record, &view)).unwrap()
@@ -86,4 +87,62 @@ fn no_line_of_the_matrix_is_wider_than_the_terminal() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
     }
+}
+
+#[test]
+fn the_totals_say_in_how_many_cells_the_harness_made_the_end() {
+    let mut record = samples::quiet();
+    let all = text(&record, PLAIN);
+    assert!(!all.contains("Bounded"), "{all}");
+    record.cells[0].judged.ended_by = Some(EndedBy::Finish);
+    record.cells[1].judged.ended_by = Some(EndedBy::Deadline);
+    let all = text(&record, PLAIN);
+    let line = "Bounded: 1 stopped at the deadline, 1 told to finish; requests after that end are not ruled out.\n";
+    assert!(all.contains(line), "{all}");
+}
+
+#[test]
+fn a_cell_that_differs_says_what_bounds_it() {
+    let mut record = samples::eventful();
+    assert!(!text(&record, PLAIN).contains("    bounded"));
+    for cell in &mut record.cells {
+        cell.judged.ended_by = Some(EndedBy::Cap);
+    }
+    let all = text(&record, PLAIN);
+    let fact = "    bounded    stopped at the cap; later requests are not ruled out\n";
+    assert!(all.contains(fact), "{all}");
+}
+
+#[test]
+fn a_line_for_cases_that_are_no_product_does_not_read_as_one() {
+    let rows = |odd: &[(&str, &str)]| {
+        let mut cells = Vec::new();
+        for at in ["9", "half"] {
+            for end in ["reset", "close"] {
+                let judged = if odd.contains(&(at, end)) {
+                    samples::verdict(Verdict::Pass, &[("api", 2)])
+                } else {
+                    samples::verdict(Verdict::Pass, &[("api", 1)])
+                };
+                let columns = [("at", at), ("end", end)];
+                cells.push(samples::cell("cuts/ends", &columns, "curl", judged));
+            }
+        }
+        text(&samples::record(cells), PLAIN)
+    };
+    let three = rows(&[("half", "close")]);
+    assert!(
+        three.contains("at=9 end=reset … at=half end=reset (3 cases)"),
+        "{three}"
+    );
+    let diagonal = rows(&[("9", "reset"), ("half", "close")]);
+    assert!(
+        diagonal.contains("at=9 end=close; at=half end=reset (2 cases)"),
+        "{diagonal}"
+    );
+    let product = rows(&[("half", "reset"), ("half", "close")]);
+    assert!(
+        product.contains("at=9 end=reset,close (2 cases)"),
+        "{product}"
+    );
 }

@@ -444,7 +444,12 @@ impl Story {
     pub(crate) fn fired(self, at: u64, server: &str, step: usize) -> Self {
         let lane = Lane::Step(StepId { queue: 0, step });
         let proof = "seen".to_owned();
-        self.server(at, (server, 1, 1), What::Fired { lane, proof })
+        let fired = What::Fired {
+            lane,
+            proof,
+            since_us: 0,
+        };
+        self.server(at, (server, 1, 1), fired)
     }
 
     pub(crate) fn effect(
@@ -457,6 +462,7 @@ impl Story {
         let what = What::Effect {
             name: name.to_owned(),
             key: key.map(str::to_owned),
+            since_us: 0,
         };
         self.server(at, place, what)
     }

@@ -123,3 +123,16 @@ fn what_is_shown_of_a_file_cannot_steer_a_terminal() {
     );
     assert!(!said.contains('\u{202e}'), "{said:?}");
 }
+
+/// A pipe that nobody writes to, or a device without end, would be waited for.
+#[test]
+fn what_is_no_regular_file_is_never_opened() {
+    for (path, says) in [("/dev/null", "not a regular file"), (".", "a folder")] {
+        match Source::read(std::path::Path::new(path)) {
+            Err(scenarios::document::Unreadable::Io(error)) => {
+                assert!(error.to_string().contains(says), "{path}: {error}");
+            }
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+}

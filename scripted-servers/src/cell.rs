@@ -156,5 +156,5 @@ async fn connection(mut line: Connection<Tcp>, act: ConnectionAct, entry: usize,
             return;
         }
     }
-    drain(&mut line).await;
+    drain(&mut line, act).await;
 }

@@ -111,8 +111,10 @@ pub enum What {
         /// SHA-256 of the content in lower-case hex; none when there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body_sha256: Option<String>,
-        /// True when it became complete only because bytes were pulled out of
-        /// the dead client's kernel.
+        /// True when its last byte arrived only after the client's end, pulled
+        /// out of the dead client's kernel. The servers learn of the end a
+        /// little late: a delivery that they tell before may be later than the
+        /// end as well, and `arrived_us` says so.
         drained: bool,
     },
     /// The head, or the framing of the content, can not be understood; the
@@ -128,6 +130,11 @@ pub enum What {
         /// For whom; none: the step names no key or the request has none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
+        /// From when on it was due: when the bytes that it waits for had
+        /// arrived, or what stands before it was done. It does not depend on
+        /// when the server got its turn.
+        #[serde(default)]
+        since_us: u64,
     },
     /// The first byte of the answer went out.
     Answering {
@@ -151,12 +158,19 @@ pub enum What {
         lane: Lane,
         /// What proves it, in words.
         proof: String,
+        /// When it happened or began, just before the act; the event itself may
+        /// be recorded later. What ended the client comes after this.
+        #[serde(default)]
+        since_us: u64,
     },
     /// The client ended its direction.
     PeerEnded {
         /// How.
         how: Ending,
-        /// When that arrived; none where the kernel does not tell.
+        /// When that arrived, as the kernel tells: exact to a few ticks of its
+        /// timer, and rounded so that it is never too late. None where it does
+        /// not tell: for every RST, and for a FIN after which something was
+        /// sent. Then it came somewhen before this event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arrived_us: Option<u64>,
     },

@@ -68,7 +68,7 @@ impl Ledger {
                     (false, false) => counts.delivered += 1,
                 }
             }
-            What::Effect { name, key } => {
+            What::Effect { name, key, .. } => {
                 *counts
                     .effects
                     .entry((name.clone(), key.clone()))

@@ -224,15 +224,34 @@ pub struct Running {
 }
 
 impl Running {
-    /// To be called as soon as the client's process is gone. Scripts stop, what
-    /// has arrived unread is counted as delivered, accept queues included, and
-    /// what only comes by draining is flagged. Returns when nothing more can
-    /// come, within a few seconds at most.
+    /// To be called before the client is killed because of what the servers
+    /// have counted. A wait that its end then cuts off did not happen as
+    /// scripted, and does not count as fired.
+    pub fn stopping(&self) {
+        self.cell.set_stopping();
+    }
+
+    /// As [`Running::client_ended_at`], for a client that has ended just now.
     pub fn client_ended(&self) {
+        self.client_ended_at(self.cell.clock.now());
+    }
+
+    /// To be called as soon as the client's process is gone, with the time at
+    /// which it ended. Scripts stop. What had arrived by that time is counted
+    /// as delivered, read or not, accept queues included; it takes its step, and
+    /// the effects that wait for nothing but its arrival are told. What arrived
+    /// later is flagged as drained and takes no step, and nothing that happens
+    /// later is told as an effect or as fired. So the counts say what was true
+    /// when the client ended, whoever got a turn first.
+    ///
+    /// What was told between that time and this call stays as it is told; its
+    /// own times (`arrived_us`, `since_us`) show that it came later. Returns
+    /// when nothing more can come, within a few seconds at most.
+    pub fn client_ended_at(&self, at: Duration) {
         if self.is_over.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.cell.set_over();
+        self.cell.set_over(at);
         let (reply, done) = mpsc::sync_channel(1);
         let told = self.commands.send(Command::ClientEnded(reply));
         if told.is_err() || done.recv_timeout(PATIENCE).is_err() {
@@ -272,7 +291,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.cell.set_over();
+        self.cell.set_over(self.cell.clock.now());
         let _ = self.stop();
     }
 }

@@ -2,7 +2,7 @@
 //! each server's steps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -19,8 +19,10 @@ pub(crate) struct Cell {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) record: Arc<dyn Record>,
     pub(crate) peers: Arc<Peers>,
-    /// The client has ended; scripts read nothing more.
-    over: AtomicBool,
+    /// When the client ended; from then on scripts do nothing more.
+    ended: OnceLock<Duration>,
+    /// The client is being stopped for reasons that are not its own.
+    stopping: AtomicBool,
     broken: AtomicBool,
 }
 
@@ -30,18 +32,33 @@ impl Cell {
             clock,
             record,
             peers: Arc::new(Peers::new()),
-            over: AtomicBool::new(false),
+            ended: OnceLock::new(),
+            stopping: AtomicBool::new(false),
             broken: AtomicBool::new(false),
         }
     }
 
-    /// From here on no script reads another byte.
-    pub(crate) fn set_over(&self) {
-        self.over.store(true, Ordering::Release);
+    /// The client ended at this time. From here on no script does anything.
+    pub(crate) fn set_over(&self, at: Duration) {
+        let _ = self.ended.set(at);
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+        self.ended.get().is_some()
+    }
+
+    /// Whether the client lived at this time, as far as is known now.
+    pub(crate) fn lived_at(&self, time: Duration) -> bool {
+        self.ended.get().is_none_or(|end| time <= *end)
+    }
+
+    /// From here on the client's leaving proves nothing.
+    pub(crate) fn set_stopping(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
     }
 
     /// A part of the servers panicked: nothing they counted can be trusted.

@@ -14,8 +14,9 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
+use crate::clock::Clock;
 use crate::event::Ending;
-use crate::kernel::{self, Peer, Peers, TcpState, WallTime};
+use crate::kernel::{self, Moment, Peer, Peers, TcpState};
 use crate::transport::Transport;
 
 /// One accepted connection.
@@ -26,7 +27,7 @@ pub(crate) struct Tcp {
     peers: Arc<Peers>,
     /// The socket was seen empty, and tokio has not said otherwise since.
     dry: AtomicBool,
-    empty_at: WallTime,
+    empty_at: Duration,
     fin_sent: bool,
 }
 
@@ -44,7 +45,7 @@ impl Tcp {
             peer,
             peers,
             dry: AtomicBool::new(false),
-            empty_at: WallTime::default(),
+            empty_at: Duration::ZERO,
             fin_sent: false,
         }
     }
@@ -66,18 +67,18 @@ impl Tcp {
 }
 
 impl Transport for Tcp {
-    fn try_read(&mut self, into: &mut [u8]) -> io::Result<(usize, Duration)> {
+    fn try_read(&mut self, into: &mut [u8], clock: &dyn Clock) -> io::Result<(usize, Duration)> {
+        let called = Moment::now(clock);
         let Some(stream) = &self.stream else {
-            return Ok((0, Duration::ZERO));
+            return Ok((0, called.cell));
         };
-        let called = WallTime::now();
         let outcome = kernel::receive(stream.as_fd(), into, called, self.empty_at);
         let emptied = match &outcome {
             Ok((read, _)) => 0 < *read && *read < into.len(),
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         };
         if emptied {
-            self.empty_at = called;
+            self.empty_at = called.cell;
             self.dry.store(true, Ordering::Relaxed);
             Self::forget_readable(stream);
         }
@@ -149,6 +150,10 @@ impl Transport for Tcp {
 
     fn unacknowledged(&self) -> u64 {
         self.ask(0, kernel::unacknowledged)
+    }
+
+    fn since_acknowledgement(&self) -> Option<Duration> {
+        self.ask(None, kernel::since_acknowledgement)
     }
 
     fn peer(&self) -> Peer {

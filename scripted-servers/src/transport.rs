@@ -8,15 +8,16 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
+use crate::clock::Clock;
 use crate::event::Ending;
 pub(crate) use crate::kernel::Peer;
 
 /// Bytes and socket facts of one connection.
 pub(crate) trait Transport: Send + Sync + 'static {
     /// Reads what is there, without waiting: how many bytes (0: the peer's FIN)
-    /// and how long before the call the last of them had arrived. `WouldBlock`:
+    /// and when, on this clock, the last of them had arrived. `WouldBlock`:
     /// nothing is there.
-    fn try_read(&mut self, into: &mut [u8]) -> io::Result<(usize, Duration)>;
+    fn try_read(&mut self, into: &mut [u8], clock: &dyn Clock) -> io::Result<(usize, Duration)>;
 
     /// Whether nothing was there at the last look and nothing has announced
     /// itself since. Trying to read is then allowed, and likely in vain.
@@ -43,6 +44,10 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// Bytes written that the peer's kernel has not acknowledged; an own FIN
     /// counts as one.
     fn unacknowledged(&self) -> u64;
+
+    /// The longest that it can be since the peer's kernel last acknowledged
+    /// something, a FIN included; none where that is not known.
+    fn since_acknowledgement(&self) -> Option<Duration>;
 
     /// The other end.
     fn peer(&self) -> Peer;

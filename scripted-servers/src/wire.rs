@@ -133,7 +133,8 @@ pub enum WireStep {
     ///
     /// A `Wait` or `Drip` that the client ends by leaving, or that the end of
     /// the cell cuts off, counts as fired from its beginning: the first `Fired`
-    /// behind it is left then. `Endless` and a hang have no end of their own, so
+    /// behind it is left then. Not so when the client is stopped because of what
+    /// was counted (`Running::stopping`). `Endless` and a hang have no end of their own, so
     /// the first `Fired` behind them is left as they begin.
     Fired(&'static str),
     /// Stay idle for this long after the answer, then end the connection; if

@@ -9,7 +9,7 @@ use std::time::Duration;
 use scripted_servers::clock::RealClock;
 use scripted_servers::event::{ServerEvent, What};
 use scripted_servers::script::{ConnectionAct, ServerScript, Step};
-use scripted_servers::wire::{End, RequestPoint, WireStep};
+use scripted_servers::wire::{Effect, End, RequestPoint, WireStep};
 use support::*;
 
 const SOON: Duration = Duration::from_secs(5);
@@ -125,8 +125,103 @@ fn an_incomplete_request_is_started_and_not_delivered() {
     assert_eq!((counts.started, counts.head, counts.delivered), (1, 1, 0));
 }
 
+fn order() -> Step {
+    program(vec![
+        WireStep::ReadUntil(RequestPoint::Request),
+        WireStep::Effect(Effect {
+            name: "order".into(),
+            key: None,
+        }),
+        WireStep::Send(bytes(b"x")),
+    ])
+}
+
+/// The times of effects, in microseconds.
+fn effects_at(happened: &Happened) -> Vec<u64> {
+    let at = |event: &ServerEvent| match &event.what {
+        What::Effect { since_us, .. } => Some(*since_us),
+        _ => None,
+    };
+    happened.events.iter().filter_map(at).collect()
+}
+
 #[test]
-fn what_scripts_have_not_read_when_the_client_ends_takes_no_step() {
+fn what_arrived_in_time_has_its_effect_whoever_gets_a_turn_first() {
+    // Read by the script, left in the accept queue, or behind a first answer.
+    for (turn, answers) in [("script", 0), ("queue", 0), ("second", 1)] {
+        let (armed, address, record, clock) = armed();
+        let script = ServerScript::new("api").script(vec![order()]);
+        let mut client = std::net::TcpStream::connect(address).unwrap();
+        // The kernel begins to stamp arrivals a moment after it is asked to.
+        let_pass(Duration::from_millis(20));
+        let armed = if turn == "queue" {
+            client.write_all(POST.as_bytes()).unwrap();
+            let running = armed.serve(vec![script]).unwrap();
+            running.client_ended_at(clock.now());
+            running
+        } else {
+            let running = armed.serve(vec![script]).unwrap();
+            for _ in 0..answers {
+                client.write_all(POST.as_bytes()).unwrap();
+                read_exactly(&mut client, 1);
+            }
+            client.write_all(POST.as_bytes()).unwrap();
+            running.client_ended_at(clock.now());
+            running
+        };
+        let ended = clock.now().as_micros() as u64;
+        armed.close().unwrap();
+        let happened = Happened::of(&record);
+        let all = 1 + answers;
+        assert_eq!(happened.counts.delivered, all, "{turn}");
+        assert_eq!(happened.counts.effects_named("order"), all, "{turn}");
+        let delivered_at = happened.delivered_at();
+        assert_eq!(effects_at(&happened), delivered_at, "{turn}");
+        assert!(delivered_at.iter().all(|at| *at <= ended), "{turn}");
+        drop(client);
+    }
+}
+
+#[test]
+fn what_arrived_after_the_client_ended_says_so_whoever_gets_a_turn_first() {
+    for told_first in [true, false] {
+        let (armed, address, record, clock) = armed();
+        let mut client = std::net::TcpStream::connect(address).unwrap();
+        let_pass(Duration::from_millis(20));
+        let ended = clock.now();
+        let_pass(Duration::from_millis(2));
+        client.write_all(POST.as_bytes()).unwrap();
+        let script = ServerScript::new("api").script(vec![order()]);
+        let running = armed.serve(vec![script]).unwrap();
+        if !told_first {
+            // The script serves the request before anybody knows of the end.
+            read_exactly(&mut client, 1);
+        }
+        running.client_ended_at(ended);
+        running.close().unwrap();
+        let happened = Happened::of(&record);
+        let after = |at: &u64| *at > ended.as_micros() as u64;
+        assert_eq!(
+            happened
+                .delivered_at()
+                .iter()
+                .filter(|at| after(at))
+                .count(),
+            1
+        );
+        assert!(effects_at(&happened).iter().all(after));
+        if told_first {
+            let counts = &happened.counts;
+            assert_eq!((counts.delivered, counts.drained), (0, 1));
+            assert_eq!(effects_at(&happened), [0; 0]);
+            assert!(!happened.any(|what| matches!(what, What::Taken { .. })));
+        }
+        drop(client);
+    }
+}
+
+#[test]
+fn what_an_unserved_connection_leaves_takes_no_step() {
     let (armed, address, record, _) = armed();
     let mut client = std::net::TcpStream::connect(address).unwrap();
     client.write_all(POST.as_bytes()).unwrap();

@@ -214,6 +214,90 @@ fn a_wait_that_the_end_of_the_cell_cuts_off_counts_as_fired() {
 }
 
 #[test]
+fn the_end_of_a_client_is_dated_by_the_kernel_and_not_by_the_servers_turn() {
+    for (turn, reset) in [(0, false), (120, false), (120, true)] {
+        let served = serve_wire(vec![READ, WireStep::End(End::Hang)]);
+        let client = served.send(GET);
+        served.wait_for("the request", |what| matches!(what, What::Delivered { .. }));
+        let_pass(millis(50));
+        served.hold_up();
+        let_pass(millis(10));
+        if reset {
+            socket2::SockRef::from(&client)
+                .set_linger(Some(Duration::ZERO))
+                .unwrap();
+        }
+        let before = served.clock.now();
+        drop(client);
+        let after = served.clock.now();
+        let_pass(millis(turn));
+        served.let_go();
+        served.wait_for("its end", |what| matches!(what, What::Closed { .. }));
+        let happened = served.end();
+        let arrived = happened.events.iter().find_map(|event| match &event.what {
+            What::PeerEnded { arrived_us, .. } => Some(*arrived_us),
+            _ => None,
+        });
+        let Some(Some(arrived)) = arrived else {
+            assert!(reset && arrived == Some(None), "{arrived:?}");
+            continue;
+        };
+        assert!(!reset);
+        let arrived = Duration::from_micros(arrived);
+        // Never too late, and too early by a few ticks of at most 10 ms.
+        assert!(arrived <= after, "{arrived:?} is later than {after:?}");
+        assert!(arrived + millis(30) >= before, "{arrived:?}, {before:?}");
+    }
+}
+
+#[test]
+fn a_wait_that_is_cut_off_because_the_client_is_stopped_has_not_fired() {
+    for client_leaves_first in [true, false] {
+        let served = serve_wire(vec![
+            READ,
+            WireStep::Wait(Duration::from_secs(600)),
+            WireStep::Fired("reset, late"),
+            WireStep::End(End::Reset),
+        ]);
+        let client = served.send(GET);
+        served.wait_until_waiting();
+        let happened = if client_leaves_first {
+            // The server sees the killed client's FIN before it is told.
+            served.stopping();
+            drop(client);
+            served.wait_for("its end", |what| matches!(what, What::Closed { .. }));
+            served.end()
+        } else {
+            served.stop()
+        };
+        assert_eq!(happened.counts.delivered, 1);
+        assert!(happened.fired().is_empty(), "{:?}", happened.fired());
+    }
+}
+
+#[test]
+fn a_client_that_left_behind_bytes_that_are_not_read_is_seen_to_have_left() {
+    let served = serve_wire(vec![
+        WireStep::ReadUntil(RequestPoint::Head(Position::All)),
+        WireStep::Wait(millis(150)),
+        WireStep::Fired("reset, late"),
+        WireStep::End(End::Reset),
+    ]);
+    let head = "POST / HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n";
+    let mut client = served.send(head);
+    client.write_all(&vec![1; 3_000_000]).unwrap();
+    // Its FIN waits in its kernel, behind bytes for which there is no room.
+    drop(client);
+    served.wait_for("its end", |what| matches!(what, What::Closed { .. }));
+    let happened = served.end();
+    assert!(!happened.any(|what| matches!(what, What::Ended { .. })));
+    assert_eq!(
+        happened.fired(),
+        ["reset, late: ended from outside while the server was waiting"]
+    );
+}
+
+#[test]
 fn a_client_that_only_ended_its_own_direction_is_still_served() {
     let served = serve_wire(vec![READ, WireStep::Wait(millis(60)), send("answer")]);
     let mut client = served.send(GET);

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::protocol::{ErrorLink, Message, Progress, Report, Shown, ShownResponse};
+use crate::protocol::{Claim, ErrorLink, Message, Progress, Report, Shown, ShownResponse};
 
 /// How a call goes, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,11 +79,21 @@ impl Messages {
     /// # Errors
     /// Nobody reads any more.
     pub fn report(&self, call: u32, shown: Shown) -> io::Result<()> {
-        self.send(&Message::Report(Report {
-            call,
-            shown,
-            claim: None,
-        }))
+        self.report_with_claim(call, shown, None)
+    }
+
+    /// Reports what a call showed, and what a client that knows more than its
+    /// last answer claims of the work. In the place of [`Self::report`].
+    ///
+    /// # Errors
+    /// Nobody reads any more.
+    pub fn report_with_claim(
+        &self,
+        call: u32,
+        shown: Shown,
+        claim: Option<Claim>,
+    ) -> io::Result<()> {
+        self.send(&Message::Report(Report { call, shown, claim }))
     }
 
     /// Reports an answer.

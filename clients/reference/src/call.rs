@@ -1,7 +1,6 @@
 //! One call: attempts, and within an attempt the hops of its redirects.
 
 use std::io;
-use std::time::Duration;
 
 use client_kit::messages::{Messages, State};
 use client_kit::protocol::{Call, Limits};
@@ -49,6 +48,7 @@ impl Client {
             call: call.id,
             messages,
             reported: false,
+            earlier_sent: false,
         };
         messages.progress(call.id, State::Pending)?;
         let ended = match Request::of(call) {
@@ -68,7 +68,7 @@ impl Client {
             done = done.saturating_add(1);
             let ended = self.attempt(bare.as_ref().unwrap_or(request), &patience, &mut history);
             let again = retry::decide(&request.method, &ended, done, &self.defects)
-                .filter(|wait| done < self.policy.attempts && self.has_time_for(*wait, &patience));
+                .filter(|wait| done < self.policy.attempts && patience.allows(*wait));
             let Some(wait) = again else {
                 return Ok(ended);
             };
@@ -78,13 +78,10 @@ impl Client {
             if self.defects.has(Defect::DropsBodyOnRetry) {
                 bare = Some(request.without_content());
             }
+            reporter.earlier_sent = history.sent > 0;
             reporter.messages.progress(reporter.call, State::Retrying)?;
             clock::sleep(wait);
         }
-    }
-
-    fn has_time_for(&self, wait: Duration, patience: &Patience) -> bool {
-        patience.allows(wait) || self.defects.has(Defect::WaitsHoweverLong)
     }
 
     /// Sends the request and follows redirects.
@@ -163,6 +160,8 @@ struct Reporter<'a> {
     call: u32,
     messages: &'a Messages,
     reported: bool,
+    /// Whether an attempt before the last one was sent.
+    earlier_sent: bool,
 }
 
 impl Reporter<'_> {
@@ -181,7 +180,8 @@ impl Reporter<'_> {
             State::Failed
         };
         self.messages.progress(self.call, state)?;
-        self.messages
-            .report(self.call, report::shown(ended, defects))
+        let claim = report::claim(ended, self.earlier_sent);
+        let shown = report::shown(ended, defects);
+        self.messages.report_with_claim(self.call, shown, claim)
     }
 }

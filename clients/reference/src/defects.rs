@@ -228,7 +228,7 @@ pub const LIST: &[(Defect, &str, &str)] = &[
     (
         Defect::WaitsHoweverLong,
         "waits-however-long",
-        "a Retry-After is waited for however long it is, beyond every limit",
+        "a Retry-After is waited for however long it is, and no total limit ends it",
     ),
     (
         Defect::ZeroMeansDefault,

@@ -76,6 +76,9 @@ impl Policy {
         if defects.has(Defect::NeverTimesOut) {
             (policy.connect, policy.idle, policy.total) = (None, None, None);
         }
+        if defects.has(Defect::WaitsHoweverLong) {
+            policy.total = None;
+        }
         if defects.has(Defect::ReadsEndlessErrorBody) {
             policy.error_body = None;
         }

@@ -4,7 +4,7 @@
 //! refused connection says "not sent" only when nothing of the call was.
 
 use client_kit::chain::io_link;
-use client_kit::protocol::{ErrorLink, Shown, ShownResponse};
+use client_kit::protocol::{Claim, ErrorLink, Shown, ShownResponse};
 
 use crate::defects::{Defect, Defects};
 use crate::exchange::Answer;
@@ -38,6 +38,15 @@ pub(crate) fn shown(ended: &Ended, defects: &Defects) -> Shown {
         }]),
         Err(failure) => Shown::Error(chain(failure, defects)),
     }
+}
+
+/// What the client claims where that is not what its last answer says. A refusal
+/// speaks of the request that it answers; of an earlier one that was sent and
+/// whose end was not seen it says nothing.
+pub(crate) fn claim(ended: &Ended, earlier_sent: bool) -> Option<Claim> {
+    let answer = ended.as_ref().ok()?;
+    let refused = matches!(answer.status, 400..=499);
+    (refused && earlier_sent).then_some(Claim::Unknown)
 }
 
 fn response(answer: &Answer, defects: &Defects) -> ShownResponse {

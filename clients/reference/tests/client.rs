@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use client_kit::protocol::{Body, Limits, Message, Shown};
+use client_kit::protocol::{Body, Claim, Limits, Message, Shown};
 use reference_client::defects::Defects;
 use support::{Act, Server, answer, call, closed, make, ok, shown, status};
 
@@ -217,4 +217,22 @@ fn a_call_that_cannot_be_sent_says_so_and_is_not_tried_again() {
         assert_eq!(shown(&messages), "UNUSABLE_CALL");
         assert_eq!(states(&messages), ["pending", "failed"]);
     }
+}
+
+#[test]
+fn a_refusal_after_an_attempt_whose_end_was_not_seen_claims_nothing() {
+    let claims = |acts| {
+        let server = Server::start(acts);
+        let put = vec![call("PUT", server.url("/"))];
+        let messages = good(put, Limits::default());
+        let report = messages.into_iter().find_map(|message| match message {
+            Message::Report(report) => Some(report),
+            _ => None,
+        });
+        report.unwrap().claim
+    };
+    // The first PUT may have been applied; the answer is about the second one.
+    let lost = vec![Act::SendReset(String::new()), status(400)];
+    assert_eq!(claims(lost), Some(Claim::Unknown));
+    assert_eq!(claims(vec![status(400)]), None);
 }

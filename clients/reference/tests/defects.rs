@@ -205,7 +205,7 @@ fn retries() -> Vec<Case> {
             vec![Act::Send(answer(429, "Retry-After: 1\r\n", "")), ok()],
         )
         .total(500)
-        .tells("GET:0 -> 429:0", "GET:0 GET:0 -> TOTAL_TIMEOUT"),
+        .tells("GET:0 -> 429:0", "GET:0 GET:0 -> 200:2"),
         Case::new(
             Defect::RetriesWithoutLimit,
             "GET",

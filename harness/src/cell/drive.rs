@@ -40,9 +40,12 @@ pub(super) struct Errand<'a> {
     /// The processor that it may keep busy, until it waits for something.
     pub(super) slot: Slot,
     pub(super) interrupt: &'a Interrupt,
-    /// Called in the moment in which the client is known to have ended. May
-    /// block while the servers read out what it has left.
-    pub(super) client_ended: &'a dyn Fn(),
+    /// Called before the client is killed because of what was counted.
+    pub(super) stopping: &'a dyn Fn(),
+    /// Called in the moment in which the client is known to have ended, with
+    /// the time at which it did. May block while the servers read out what it
+    /// has left.
+    pub(super) client_ended: &'a dyn Fn(Duration),
 }
 
 /// How an errand ended.
@@ -74,6 +77,7 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         log: errand.log,
         clock: errand.clock,
         interrupt: errand.interrupt,
+        stopping: errand.stopping,
         client_ended: errand.client_ended,
         ending: Ending::starting(errand.patience, now),
         signals: errand.log.signals(),
@@ -99,7 +103,8 @@ struct Driver<'a> {
     log: &'a EvidenceLog,
     clock: &'a dyn Clock,
     interrupt: &'a Interrupt,
-    client_ended: &'a dyn Fn(),
+    stopping: &'a dyn Fn(),
+    client_ended: &'a dyn Fn(Duration),
     ending: Ending,
     signals: watch::Receiver<Signals>,
     processors: Processors,
@@ -144,6 +149,9 @@ impl Driver<'_> {
                 }
                 Act::Kill => {
                     self.processors.sample();
+                    if facts.limit.is_some() {
+                        (self.stopping)();
+                    }
                     launcher.kill();
                     continue;
                 }
@@ -211,7 +219,7 @@ impl Driver<'_> {
         match status {
             Status::Spawned { pid } => self.spawned(pid),
             Status::NotSpawned { missing, reason } => {
-                (self.client_ended)();
+                (self.client_ended)(self.clock.now());
                 let ended = Ended::NotStarted { missing, reason };
                 return Ok(Some(self.unless_interrupted(ended)));
             }
@@ -229,7 +237,7 @@ impl Driver<'_> {
                 self.processors.ended(run_delay_ns);
                 // The servers first. They take their time, but what the client
                 // left in its pipes stays there, and its time is known.
-                (self.client_ended)();
+                (self.client_ended)(ended_at);
                 self.exited(code, signal)?;
                 self.ending.ended(ended_at, self.clock.now());
             }
@@ -300,7 +308,7 @@ impl Driver<'_> {
     /// and what it had started is swept here.
     fn broken(&mut self, launcher: &mut Watch, how: &str) -> io::Result<Ended> {
         let count = launcher.abandon();
-        (self.client_ended)();
+        (self.client_ended)(self.clock.now());
         self.processors.give_back();
         self.hear_the_rest()?;
         self.error(format!(

@@ -8,7 +8,12 @@ use std::time::Duration;
 
 use scenarios::verdict::EndedBy;
 
-/// Time from telling a program to finish to killing it.
+/// Time that a program gets to end after it was told to finish, as long as the
+/// deadline allows: what it still has in hand, a retry that waits for its time
+/// above all, is seen. A program that has nothing left ends at once.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// The part of that which the deadline does not take away.
 const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A program that is at work after its last report, and does nothing that a
@@ -74,8 +79,13 @@ enum State {
     Starting(Duration),
     /// The program works, until this deadline.
     Working(Duration),
-    /// It was told to finish at this time.
-    Finishing(Duration),
+    /// It was told to finish.
+    Finishing {
+        /// When it was told.
+        since: Duration,
+        /// When it is killed, at the earliest.
+        until: Duration,
+    },
     /// Its end was ordered for this reason; the launcher is given up at this
     /// time.
     Killing(Option<EndedBy>, Duration),
@@ -105,7 +115,7 @@ impl Ending {
     /// later did not end it.
     pub(super) fn ended(&mut self, at: Duration, now: Duration) {
         let by = match self.state {
-            State::Finishing(since) if at < since => None,
+            State::Finishing { since, .. } if at < since => None,
             _ => self.ended_by_us(),
         };
         self.state = State::Killing(by, now + LAUNCHER_PATIENCE);
@@ -116,10 +126,16 @@ impl Ending {
         match self.state {
             State::Starting(since) => abandon_at(now, since + LAUNCHER_PATIENCE),
             State::Killing(_, until) => abandon_at(now, until),
-            State::Working(_) | State::Finishing(_) if facts.limit.is_some() => {
+            State::Working(_) | State::Finishing { .. } if facts.limit.is_some() => {
                 self.kill(now, facts.limit)
             }
-            State::Finishing(since) => self.finishing(now, since, facts),
+            State::Finishing { since, until } => {
+                let until = until.max(idle_since(since, facts) + FINISH_PATIENCE);
+                if now < until {
+                    return Act::WaitUntil(until);
+                }
+                self.kill(now, Some(EndedBy::Finish))
+            }
             State::Working(deadline) => {
                 let deadline = deadline + facts.starved.min(LONGEST_STARVED);
                 if now >= deadline {
@@ -145,7 +161,7 @@ impl Ending {
     fn ended_by_us(&self) -> Option<EndedBy> {
         match self.state {
             State::Starting(_) | State::Working(_) => None,
-            State::Finishing(_) => Some(EndedBy::Finish),
+            State::Finishing { .. } => Some(EndedBy::Finish),
             State::Killing(by, _) => by,
         }
     }
@@ -161,17 +177,12 @@ impl Ending {
         if now < quiet_at {
             return Act::WaitUntil(quiet_at.min(deadline));
         }
-        self.state = State::Finishing(now);
+        let until = (now + LINGER).min(deadline);
+        self.state = State::Finishing {
+            since: now,
+            until: until.max(now + FINISH_PATIENCE),
+        };
         Act::Finish
-    }
-
-    fn finishing(&mut self, now: Duration, since: Duration, facts: &Facts) -> Act {
-        let until = idle_since(since, facts) + FINISH_PATIENCE;
-        if now < until {
-            Act::WaitUntil(until)
-        } else {
-            self.kill(now, Some(EndedBy::Finish))
-        }
     }
 
     fn kill(&mut self, now: Duration, by: Option<EndedBy>) -> Act {
@@ -287,7 +298,13 @@ mod tests {
 
     #[test]
     fn a_program_that_works_on_its_end_is_not_killed_meanwhile() {
-        let mut ending = working(true);
+        let patience = Patience {
+            deadline: ms(2_000),
+            quiet: ms(300),
+            can_finish: true,
+        };
+        let mut ending = Ending::starting(patience, ms(0));
+        ending.working(ms(0));
         assert_eq!(ending.next(ms(1_300), &complete(1_000)), Act::Finish);
         let facts = Facts {
             at_work: Some(ms(3_200)),
@@ -336,16 +353,34 @@ mod tests {
         assert_eq!(ending.ended_by(true, None), EndedBy::Deadline);
     }
 
-    #[test]
-    fn a_program_that_does_not_finish_is_killed_and_still_ended_by_finish() {
-        let mut ending = working(true);
-        assert_eq!(ending.next(ms(1_300), &complete(1_000)), Act::Finish);
-        assert_eq!(
-            ending.next(ms(1_400), &complete(1_000)),
-            Act::WaitUntil(ms(3_300))
-        );
-        assert_eq!(ending.next(ms(3_300), &complete(1_000)), Act::Kill);
+    /// When a program that was told to finish at `told`, and does not, is killed.
+    fn killed_at(deadline: u64, told: u64) -> Duration {
+        let patience = Patience {
+            deadline: ms(deadline),
+            quiet: ms(300),
+            can_finish: true,
+        };
+        let mut ending = Ending::starting(patience, ms(0));
+        ending.working(ms(0));
+        let facts = complete(told - 300);
+        assert_eq!(ending.next(ms(told), &facts), Act::Finish);
+        let Act::WaitUntil(until) = ending.next(ms(told + 1), &facts) else {
+            panic!("killed at once");
+        };
+        assert_eq!(ending.next(until, &facts), Act::Kill);
         assert_eq!(ending.ended_by(true, None), EndedBy::Finish);
+        until
+    }
+
+    #[test]
+    fn a_program_that_does_not_finish_is_given_ten_seconds_for_what_it_has_in_hand() {
+        assert_eq!(killed_at(20_000, 1_300), ms(11_300));
+    }
+
+    #[test]
+    fn the_time_after_finish_is_cut_by_the_deadline_down_to_two_seconds() {
+        assert_eq!(killed_at(8_000, 1_300), ms(8_000));
+        assert_eq!(killed_at(2_000, 1_300), ms(3_300));
     }
 
     #[test]

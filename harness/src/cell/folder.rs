@@ -10,6 +10,12 @@ use scenarios::plan::Plan;
 use scenarios::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
+/// The file that says what was run.
+pub const RECORD: &str = "cell.json";
+
+/// The file with the verdict.
+pub const VERDICT: &str = "verdict.json";
+
 /// `cell.json`: what was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
@@ -70,7 +76,7 @@ impl CellFolder {
 
     /// `cell.json`.
     pub(super) fn record(&self) -> PathBuf {
-        self.0.join("cell.json")
+        self.0.join(RECORD)
     }
 
     /// `events.jsonl`.
@@ -80,7 +86,7 @@ impl CellFolder {
 
     /// `verdict.json`.
     pub(super) fn verdict(&self) -> PathBuf {
-        self.0.join("verdict.json")
+        self.0.join(VERDICT)
     }
 
     /// What the client printed.

@@ -33,7 +33,7 @@ use crate::evidence::{self, EvidenceLog, Limits};
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
 
-pub use self::folder::{CellRecord, NotRun};
+pub use self::folder::{CellRecord, NotRun, RECORD, VERDICT};
 
 /// What is left to do when a cell is judged, and nobody needs to wait for: the
 /// launcher's own end, and the client's scratch folder. Done when dropped.
@@ -291,7 +291,8 @@ impl Cell<'_> {
             stderr: self.folder.stderr(),
             slot,
             interrupt: &self.options.interrupt,
-            client_ended: &|| stage.client_ended(),
+            stopping: &|| stage.stopping(),
+            client_ended: &|at| stage.client_ended(at),
         };
         runtime.block_on(drive(errand)).map_err(own)
     }

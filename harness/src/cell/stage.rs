@@ -4,6 +4,7 @@
 //! a plan.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use scenarios::manifest::Manifest;
 use scenarios::plan::Plan;
@@ -47,9 +48,15 @@ impl Stage {
         resolve::calls(plan, manifest, &self.bindings)
     }
 
-    /// The client is gone. Returns when nothing more can come from it.
-    pub(super) fn client_ended(&self) {
-        self.running.client_ended();
+    /// The client is about to be killed because of what was counted.
+    pub(super) fn stopping(&self) {
+        self.running.stopping();
+    }
+
+    /// The client is gone since this time. Returns when nothing more can come
+    /// from it.
+    pub(super) fn client_ended(&self, at: Duration) {
+        self.running.client_ended_at(at);
     }
 
     /// Closes the ledger.

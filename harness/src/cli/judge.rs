@@ -6,25 +6,28 @@ use std::path::PathBuf;
 
 use clap::Args;
 use reports::record::RunRecord;
+use scenarios::verdict::CellVerdict;
 
 use super::arguments::{Common, Shown};
 use super::{Context, present};
+use crate::baseline::fingerprint;
 use crate::cell;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::planned::{self, Planned};
-use crate::run_folder::RunFolder;
+use crate::planned::{self, Planned, PlannedCell};
+use crate::run_folder::{self, RunFolder};
 
-/// Judge a run's folder again
+/// Judge a run's folder again, or one cell of it
 ///
 /// Reads what was planned, each cell's Plan and manifest and its events, and
 /// gives the verdicts that they come to, also of a run that was killed in the
 /// middle. Writes nothing into the folder and starts no program. The exit code
-/// is that of the run; where a run was killed it is 6.
+/// is that of the run; where a run was killed it is 6. A cell's folder,
+/// RUN/cells/ID, is judged from itself alone and held against no baseline.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The run's folder
-    #[arg(value_name = "RUN_DIR")]
+    /// The run's folder, or the folder of a cell
+    #[arg(value_name = "DIR")]
     folder: PathBuf,
 
     #[command(flatten)]
@@ -40,6 +43,9 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         path: context.around.cwd.join(&arguments.folder),
         shown: arguments.folder.clone(),
     };
+    if is_cell(&folder) {
+        return cell_alone(&folder, arguments, context);
+    }
     let planned = planned(&folder)?;
     let mut verdicts = BTreeMap::new();
     for planned in planned.cells.iter().filter(|cell| cell.not_run.is_none()) {
@@ -61,11 +67,60 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     Ok(Exit::winner([Exit::of_record(&record), ended]))
 }
 
+/// Whether this is the folder of a cell and not of a run.
+fn is_cell(folder: &RunFolder) -> bool {
+    let has = |name: &str| folder.path.join(name).is_file();
+    has(cell::RECORD) && !has(planned::FILE)
+}
+
+/// Judges one cell.
+fn cell_alone(
+    folder: &RunFolder,
+    arguments: &Arguments,
+    context: &mut Context<'_, '_>,
+) -> Result<Exit, Failure> {
+    let (record, verdict) =
+        cell::judge_again(&folder.path).map_err(|error| Failure::usage(error.to_string()))?;
+    let ended = compare_cell(folder, &verdict, context);
+    // The run's other files are not asked, so their digest is not known.
+    let mut planned = Planned::new(String::new(), record.seed);
+    let verdicts = BTreeMap::from([(record.id.clone(), verdict)]);
+    planned.cells.push(PlannedCell {
+        id: record.id,
+        case: record.plan.case,
+        file: record.plan.file,
+        client: record.manifest.name,
+        client_version: record.client_version,
+        repeat: record.repeat,
+        baseline: None,
+        not_run: None,
+    });
+    let record = planned.record(verdicts, &|_| run_folder::stderr(&folder.path));
+    present::present(&record, &arguments.shown, &arguments.common, context)?;
+    Ok(Exit::winner([Exit::of_record(&record), ended]))
+}
+
+/// As [`compare`], for one cell.
+fn compare_cell(folder: &RunFolder, now: &CellVerdict, context: &mut Context<'_, '_>) -> Exit {
+    let Ok(bytes) = std::fs::read(folder.path.join(cell::VERDICT)) else {
+        context
+            .output
+            .message("There is no verdict.json: the cell did not come to its end.");
+        return Exit::Incomplete;
+    };
+    let before = serde_json::from_slice::<CellVerdict>(&bytes);
+    let shows = |verdict: &CellVerdict| (verdict.verdict, fingerprint(verdict));
+    if before.map_or(true, |before| shows(&before) != shows(now)) {
+        context.output.message("Judged otherwise than when it ran.");
+    }
+    Exit::AsExpected
+}
+
 fn planned(folder: &RunFolder) -> Result<Planned, Failure> {
     let shown = folder.shown.join(planned::FILE);
     let bytes = std::fs::read(folder.path.join(planned::FILE)).map_err(|error| {
         Failure::usage(format!(
-            "`{}` is no run's folder: cannot read `{}`: {error}",
+            "`{}` is the folder neither of a run nor of a cell: cannot read `{}`: {error}",
             folder.shown.display(),
             shown.display()
         ))

@@ -49,8 +49,10 @@ pub(super) struct Arguments {
     /// Split into words as a shell would, but no shell runs. `{url}` is put in
     /// after splitting, also `{method}`, `{body_file}` and `{output}`. As in
     /// --command 'curl -sS --retry 3 {url}'. Without --client only this runs.
-    #[arg(long, value_name = "ARGS")]
-    command: Option<String>,
+    /// Can be given several times; two of one program need names, as in
+    /// --command 'patient=curl --retry 3 {url}'.
+    #[arg(long = "command", value_name = "[NAME=]ARGS")]
+    commands: Vec<String>,
 
     /// Folder for the run's evidence; must be new or empty
     ///
@@ -134,13 +136,20 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
 
 fn choose(arguments: &Arguments, known: &[Known], cwd: &Path) -> Result<Vec<Known>, Failure> {
     let mut chosen: Vec<Known> = Vec::new();
-    if arguments.command.is_none() || !arguments.clients.is_empty() {
+    if arguments.commands.is_empty() || !arguments.clients.is_empty() {
         let found = clients::choose(known, &arguments.clients)?;
         chosen.extend(found.into_iter().cloned());
     }
-    if let Some(text) = &arguments.command {
+    for text in &arguments.commands {
+        let manifest = command_client::client(text, known, cwd)?;
+        let name = &manifest.name;
+        if chosen.iter().any(|other| other.manifest.name == *name) {
+            return Err(Failure::usage(format!(
+                "two clients are called `{name}`: give them names, as in --command NAME=ARGS"
+            )));
+        }
         chosen.push(Known {
-            manifest: command_client::client(text, known, cwd)?,
+            manifest,
             source: scenarios::document::Source {
                 path: "--command".to_owned(),
                 text: text.clone(),

@@ -23,8 +23,8 @@ use crate::selftest::{self, Selftest};
 ///
 /// For each case with the reference client: the good one passes; with the
 /// defect that the scenario names switched on it fails with the finding that
-/// the scenario names; with all faults replaced by plain answers the verdict is
-/// inconclusive. Exit codes: 0 all of this holds, 1 something does not, 2
+/// the scenario names, at level must; with all faults replaced by plain answers
+/// the verdict is inconclusive, because a required fault did not happen. Exit codes: 0 all of this holds, 1 something does not, 2
 /// usage, 3 a file is invalid, 6 interrupted.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -36,8 +36,7 @@ impl Seen {
 
     /// Their SHA-256 in lower-case hex.
     pub(crate) fn sha256(&self) -> String {
-        let digest = self.digest.clone().finalize();
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        crate::id::hex(&self.digest.clone().finalize())
     }
 
     /// The first of them as text, invalid UTF-8 replaced.

@@ -163,3 +163,28 @@ fn a_time_that_is_over_is_kept_and_one_to_come_is_not_believed() {
     assert_eq!(entries[1].at_us, 0);
     assert!(entries[2].at_us < 3_600_000_000);
 }
+
+#[test]
+fn the_file_holds_the_text_that_serde_would_write() {
+    let folder = TempDir::new().unwrap();
+    let log = log(&folder, 200, &[]);
+    log.record(accepted(1));
+    log.record(head(1, Some(3)));
+    let quoted = What::Head {
+        arrived_us: 7,
+        method: "G\"T".to_owned(),
+        target: "/\u{1}\u{e9}".to_owned(),
+        headers: vec![("a".to_owned(), "b\\c".to_owned())],
+        queue: None,
+    };
+    log.record(event(2, quoted));
+    log.record(delivered(1, false));
+    log.client(ClientEvent::Work);
+    let (entries, _) = log.entries();
+    let expected: String = entries
+        .iter()
+        .map(|entry| serde_json::to_string(entry).unwrap() + "\n")
+        .collect();
+    let written = std::fs::read_to_string(folder.path().join("events.jsonl")).unwrap();
+    assert_eq!(written, expected);
+}

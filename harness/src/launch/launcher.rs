@@ -148,11 +148,17 @@ fn watch(control: BorrowedFd<'_>, id: u32) -> io::Result<()> {
         .ok_or_else(|| io::Error::other("not a process id"))?;
     tell(control, &Status::Spawned { pid: id });
     let woken = wait(control, pid)?;
+    // Before the sweep: that takes its time, and the client is dead for most of
+    // it.
+    let ended_ns = monotonic_ns();
     let mut before = Swept::default();
     if woken != Woken::Ended {
         before = sweep(Some(pid), |_| true);
     }
-    tell(control, &reap_client(pid, woken == Woken::Ordered));
+    tell(
+        control,
+        &reap_client(pid, woken == Woken::Ordered, ended_ns),
+    );
     let after = if no_child_is_left() {
         Swept::default()
     } else {
@@ -196,8 +202,7 @@ fn wait(control: BorrowedFd<'_>, client: Pid) -> io::Result<Woken> {
 }
 
 /// Reaps the client, which has ended or was killed.
-fn reap_client(pid: Pid, ordered: bool) -> Status {
-    let monotonic_ns = monotonic_ns();
+fn reap_client(pid: Pid, ordered: bool, monotonic_ns: u64) -> Status {
     let run_delay_ns = run_delay_ns(pid.as_raw_nonzero().get());
     let waited = waitpid(Some(pid), WaitOptions::NOHANG).ok().flatten();
     let (code, signal) = waited.map_or((None, None), |(_, status)| {

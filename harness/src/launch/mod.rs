@@ -65,7 +65,8 @@ pub enum Status {
         signal: Option<i32>,
         /// Whether it was killed on order.
         killed: bool,
-        /// CLOCK_MONOTONIC when that was seen, in nanoseconds.
+        /// CLOCK_MONOTONIC when that was seen, or just before the client was
+        /// killed, in nanoseconds.
         monotonic_ns: u64,
         /// Time that its first thread was ready but not running.
         run_delay_ns: u64,

@@ -4,12 +4,13 @@ use std::cmp::Ordering;
 
 use super::{Assertion, Entry};
 use crate::document::Node;
-use crate::expected::{Expected, Words, counts};
+use crate::expected::{Expected, Words, counts, side};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::{EffectCount, compare, shown};
 use crate::judge::effects;
 use crate::judge::facts::EffectFact;
+use crate::matcher::Matcher;
 use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::FindingName;
@@ -42,6 +43,15 @@ pub fn judge(counts: &[EffectCount], of: &Of, case: &Case<'_>) -> Checked {
             continue;
         };
         let more = side == Ordering::Greater;
+        let late = case.facts.late_effects.iter();
+        let late = late.filter(|effect| effect.name == *name).count() as u64;
+        if !more && late > 0 && !is_too_little(matcher, observed + late) {
+            out.doubt(format!(
+                "{name} was applied {} only after the client was gone",
+                late.words()
+            ));
+            continue;
+        }
         let finding = if more {
             FindingName::DuplicateEffect
         } else {
@@ -58,6 +68,10 @@ pub fn judge(counts: &[EffectCount], of: &Of, case: &Case<'_>) -> Checked {
         );
     }
     out
+}
+
+fn is_too_little(matcher: &Matcher<u64>, observed: u64) -> bool {
+    side(matcher, &observed) == Some(Ordering::Less)
 }
 
 #[cfg(test)]

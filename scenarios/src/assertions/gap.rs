@@ -32,6 +32,11 @@ struct Wait<'a> {
     /// Which wait at this server, from 0.
     number: usize,
     time: Duration,
+    /// As the end of the attempt before is known: at least and at most.
+    shortest: Duration,
+    longest: Duration,
+    /// Whether `longest` is more than a guess.
+    told: bool,
     before: &'a Exchange,
     after: &'a Exchange,
 }
@@ -109,21 +114,31 @@ fn held(
     case: &Case<'_>,
     out: &mut Checked,
 ) {
-    let name = match bounded(range, wait.time, case.facts.client.run_delay_us) {
-        Bounded::Within => return out.good(),
-        Bounded::Doubtful(why) => return out.doubt(why),
-        Bounded::TooShort => FindingName::EarlyRetry,
-        Bounded::TooLong => FindingName::LateRetry,
+    // A client is early only if it is so however early the attempt was over, and
+    // late only if it is so however late it was.
+    let delay = case.facts.client.run_delay_us;
+    let (name, time) = match (
+        bounded(range, wait.longest, delay),
+        bounded(range, wait.shortest, delay),
+    ) {
+        (Bounded::TooShort, _) => (FindingName::EarlyRetry, wait.longest),
+        (_, Bounded::TooLong) => (FindingName::LateRetry, wait.shortest),
+        (_, Bounded::Doubtful(why)) => return out.doubt(why),
+        (_, Bounded::TooShort) if !wait.told => {
+            return out.doubt(format!(
+                "the gap was between {} and {}: when the client ended the attempt is known \
+                 only from when the server noticed it",
+                wait.shortest.words(),
+                wait.longest.words()
+            ));
+        }
+        _ => return out.good(),
     };
     let over = wait.before.over().map(|mark| mark.n);
     out.wrong(Raised::new(
         name,
         format!("a gap of {} in call {}{by}", range.words(), call.id),
-        format!(
-            "{} before attempt {}",
-            wait.time.words(),
-            wait.after.attempt
-        ),
+        format!("{} before attempt {}", time.words(), wait.after.attempt),
         over.into_iter().chain([wait.after.began().n]),
     ));
 }
@@ -151,11 +166,15 @@ fn waits<'a>(call: &CallView<'a>, of: &Of) -> Vec<Wait<'a>> {
             if followed(before, after) {
                 continue;
             }
-            if let (Some(over), true) = (before.over(), after.is_of(of)) {
-                let time = after.began().at_us.saturating_sub(over.at_us);
+            if let (Some(over), true) = (before.over_within(), after.is_of(of)) {
+                let since =
+                    |at_us| Duration::from_micros(after.began().at_us.saturating_sub(at_us));
                 waits.push(Wait {
                     number,
-                    time: Duration::from_micros(time),
+                    time: since(over.mark.at_us),
+                    shortest: since(over.latest_us),
+                    longest: since(over.earliest_us),
+                    told: over.told,
                     before,
                     after,
                 });
@@ -231,6 +250,34 @@ mod tests {
             arrived_us: Some(210_000),
         };
         ends(sent().server(400, ("api", 1, 0), gone));
+    }
+
+    /// Hung from 5 ms on, left by the client at 210 ms, and sent again at 252 ms.
+    fn left(how: Ending, noticed: u64, arrived_us: Option<u64>) -> Story {
+        Story::new()
+            .request(5, "api", 1, "GET /x")
+            .server(noticed, ("api", 1, 0), What::PeerEnded { how, arrived_us })
+            .request(252, "api", 2, "GET /x")
+            .shows(260, 1, 200, "")
+    }
+
+    #[test]
+    fn a_server_that_notices_the_end_late_makes_no_client_early() {
+        let fin = |noticed| left(Ending::Fin, noticed, Some(210_000));
+        fin(240).check(&case(), &within(40, 50)).assert_good();
+        let early = fin(240).check(&case(), &within(50, 60));
+        assert_eq!(early.names(), [FindingName::EarlyRetry]);
+        let late = fin(210).check(&case(), &within(0, 40));
+        assert_eq!(late.names(), [FindingName::LateRetry]);
+
+        let reset = left(Ending::Reset, 240, None);
+        let doubtful = reset.check(&case(), &within(40, 50));
+        doubtful.assert_nothing();
+        assert_eq!(doubtful.doubts.len(), 1);
+        reset.check(&case(), &within(10, 50)).assert_good();
+        // However early it left, that was no wait of 300 ms.
+        let early = reset.check(&case(), &within(300, 400));
+        assert_eq!(early.names(), [FindingName::EarlyRetry]);
     }
 
     #[test]

@@ -83,6 +83,7 @@ ids! {
     CUT_OF_WHOLE = "cut-of-whole", "A cut that leaves a complete message.";
     CANNOT_FIRE = "cannot-fire", "A fault that can never happen.";
     TOO_MUCH_CONTENT = "too-much-content", "More content than a case may hold.";
+    TOO_MUCH_SCRIPT = "too-much-script", "More servers, routes or steps than a scenario may have.";
     // Work and the scenario as a whole.
     TOO_MANY_CALLS = "too-many-calls", "More calls than a case may make.";
     CALLS_ALIKE = "calls-alike", "Calls that are judged apart and can not be told apart.";

@@ -1,5 +1,6 @@
 //! Reading a document's text: bounded, and as UTF-8.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ impl Source {
     /// When the file cannot be read, is too large or is not UTF-8.
     pub fn read(path: &Path) -> Result<Self, Unreadable> {
         let mut bytes = Vec::new();
-        std::fs::File::open(path)
+        regular(path)
             .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(Unreadable::Io)?;
         Self::from_bytes(&path.display().to_string(), bytes)
@@ -61,6 +62,21 @@ impl Source {
             }
         }
     }
+}
+
+/// Opens what is a file. A pipe that nobody writes to would be waited for without
+/// end, already when it is opened.
+fn regular(path: &Path) -> std::io::Result<File> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() {
+        return File::open(path);
+    }
+    let what = if kind.is_dir() {
+        "this is a folder; name a file"
+    } else {
+        "this is not a regular file but a pipe or a device; copy it into a file"
+    };
+    Err(std::io::Error::other(what))
 }
 
 /// Reports the one mistake of a document that is too large.

@@ -7,21 +7,58 @@ use super::case::Case;
 use crate::document::harmless;
 use crate::verdict::{EndedBy, Verdict};
 
+/// Why a cell can not be judged as a whole.
+pub(super) struct Broken {
+    /// What it then is.
+    pub(super) verdict: Verdict,
+    /// Why.
+    pub(super) reason: String,
+    /// Whether the servers' side of the record is good, so that too much is a
+    /// failure all the same.
+    pub(super) servers_are_right: bool,
+}
+
 /// The verdict with its reason; none when the cell can be judged.
-pub(super) fn why(case: &Case<'_>, no_evidence: bool) -> Option<(Verdict, String)> {
+pub(super) fn why(case: &Case<'_>, no_evidence: bool) -> Option<Broken> {
     let client = &case.facts.client;
+    let ours = |reason: String| Broken {
+        verdict: Verdict::Error,
+        reason,
+        servers_are_right: false,
+    };
     if no_evidence {
-        return Some((Verdict::Error, "there is no evidence".to_owned()));
+        return Some(ours("there is no evidence".to_owned()));
     }
     if let Some(reason) = client.harness_errors.first() {
-        return Some((Verdict::Error, harmless(reason)));
+        return Some(ours(harmless(reason)));
     }
-    if let Some(reason) = &client.unsupported {
-        return Some((Verdict::Unsupported, harmless(reason)));
-    }
-    breach(case)
-        .or_else(|| unfinished(case))
-        .map(|reason| (Verdict::Error, reason))
+    unsupported(case)
+        .or_else(|| {
+            breach(case).map(|reason| Broken {
+                servers_are_right: true,
+                ..ours(reason)
+            })
+        })
+        .or_else(|| unfinished(case).map(ours))
+}
+
+/// What the client says that it can not do, it must not have begun.
+fn unsupported(case: &Case<'_>) -> Option<Broken> {
+    let reason = harmless(case.facts.client.unsupported.as_ref()?);
+    let sent = case.facts.exchanges.len();
+    let (verdict, reason) = if sent == 0 {
+        (Verdict::Unsupported, reason)
+    } else {
+        let reason = format!(
+            "the client says that it can not do this ({reason}), but its requests arrived: {sent}"
+        );
+        (Verdict::Error, reason)
+    };
+    Some(Broken {
+        verdict,
+        reason,
+        servers_are_right: true,
+    })
 }
 
 /// What the client did against the protocol.

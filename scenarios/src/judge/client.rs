@@ -23,6 +23,10 @@ pub struct ClientFacts {
     pub garbage: Vec<(u64, String, String)>,
     /// What broke in the harness.
     pub harness_errors: Vec<String>,
+    /// When it was told to finish.
+    pub finish_sent: Option<Mark>,
+    /// Processes it had left behind.
+    pub swept: u32,
     /// How its process ended.
     pub exited: Option<Exit>,
     /// Microseconds for which it was ready but not running.
@@ -76,6 +80,9 @@ impl ClientFacts {
                 self.garbage.push((mark.n, line.clone(), reason.clone()));
             }
             ClientEvent::HarnessError { reason } => self.harness_errors.push(reason.clone()),
+            ClientEvent::FinishSent => {
+                self.finish_sent.get_or_insert(mark);
+            }
             ClientEvent::Exited {
                 code,
                 signal,
@@ -88,16 +95,14 @@ impl ClientFacts {
                     killed: *killed,
                 });
             }
+            ClientEvent::Swept { count } => self.swept = self.swept.saturating_add(*count),
             ClientEvent::RunDelay { micros } => {
                 self.run_delay_us = self.run_delay_us.max(*micros);
             }
             ClientEvent::End { ended_by } => {
                 self.ended_by.get_or_insert((*ended_by, mark));
             }
-            ClientEvent::Spawned { .. }
-            | ClientEvent::Progress { .. }
-            | ClientEvent::FinishSent
-            | ClientEvent::Swept { .. } => {}
+            ClientEvent::Spawned { .. } | ClientEvent::Progress { .. } => {}
         }
     }
 
@@ -109,6 +114,24 @@ impl ClientFacts {
     pub fn last_report(&self) -> Option<Mark> {
         let reports = self.reports.values().map(|(mark, _)| *mark);
         reports.max_by_key(|mark| mark.at_us)
+    }
+
+    /// What it left behind, and how it died once everything was said: nothing
+    /// that a report of a call would show.
+    pub(super) fn notes(&self, all_reported: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(exit) = self.exited.filter(|exit| !exit.killed && all_reported)
+            && exit.code.is_none()
+        {
+            notes.push(format!(
+                "after its reports the program died: {}",
+                exit.words()
+            ));
+        }
+        if self.swept > 0 {
+            notes.push(format!("processes the client left behind: {}", self.swept));
+        }
+        notes
     }
 
     /// What ended the cell, if the record says so.

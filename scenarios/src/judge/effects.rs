@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use scripted_servers::event::StepId;
+
 use super::case::Case;
 use super::facts::{EffectFact, Exchange};
 use crate::plan::{Of, Plan, StepPlan};
@@ -88,8 +90,12 @@ pub fn applies(plan: &Plan, exchange: &Exchange) -> bool {
 
 /// The step that an exchange took.
 pub fn step<'p>(plan: &'p Plan, exchange: &Exchange) -> Option<&'p StepPlan> {
-    let id = exchange.step?;
+    step_of(plan, &exchange.place.server, exchange.step?)
+}
+
+/// The step with this place at a server.
+pub(super) fn step_of<'p>(plan: &'p Plan, server: &str, id: StepId) -> Option<&'p StepPlan> {
     let mut servers = plan.servers.iter();
-    let server = servers.find(|server| server.name == exchange.place.server)?;
+    let server = servers.find(|one| one.name == server)?;
     server.queues.get(id.queue)?.steps.get(id.step)
 }

@@ -42,6 +42,23 @@ pub struct Exchange {
     pub answered: Option<Mark>,
     /// The first end of its connection, by either side.
     pub ended: Option<(Mark, Ending)>,
+    /// When the server noticed that end, if it was the client's, and whether
+    /// the kernel told when it arrived.
+    pub noticed: Option<(u64, bool)>,
+}
+
+/// When an attempt was over, as exactly as that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// The entry that says so, with the time to show.
+    pub mark: Mark,
+    /// Not before this, in microseconds.
+    pub earliest_us: u64,
+    /// Not after this, in microseconds.
+    pub latest_us: u64,
+    /// Whether the kernel or the server itself told the earliest time, and not
+    /// only what came before it.
+    pub told: bool,
 }
 
 /// A complete head.
@@ -64,7 +81,8 @@ pub struct Head {
 pub struct Delivered {
     /// When its last byte arrived.
     pub mark: Mark,
-    /// True when only draining completed it.
+    /// True when only draining completed it: the client was gone when its last
+    /// byte arrived or was read.
     pub drained: bool,
 }
 
@@ -82,6 +100,7 @@ impl Exchange {
             answer: None,
             answered: None,
             ended: None,
+            noticed: None,
         }
     }
 
@@ -140,6 +159,35 @@ impl Exchange {
             (true, Some(answered)) => Some(answered),
             _ => ended.or(self.answered),
         }
+    }
+
+    /// As [`Exchange::over`], with how exactly that is known. A server that gets
+    /// no turn notices its client's end late.
+    pub fn over_within(&self) -> Option<Over> {
+        let mark = self.over()?;
+        let exact = Over {
+            mark,
+            earliest_us: mark.at_us,
+            latest_us: mark.at_us,
+            told: true,
+        };
+        let by_client = self
+            .noticed
+            .filter(|_| Some(mark) == self.ended.map(|(mark, _)| mark));
+        let Some((noticed_us, told)) = by_client else {
+            return Some(exact);
+        };
+        let head = self.head.as_ref().map(|head| head.mark);
+        let delivered = self.delivered.as_ref().map(|delivered| delivered.mark);
+        let known = [self.started, head, delivered, self.answered];
+        let alive = known.into_iter().flatten().map(|mark| mark.at_us);
+        let alive = alive.filter(|at_us| *at_us <= noticed_us).max();
+        Some(Over {
+            earliest_us: if told { mark.at_us } else { alive.unwrap_or(0) },
+            latest_us: noticed_us.max(mark.at_us),
+            told,
+            ..exact
+        })
     }
 
     /// Numbers of the entries that tell its story, for a finding.

@@ -13,6 +13,7 @@ use scripted_servers::script::Listen;
 use super::attribution;
 use super::client::ClientFacts;
 pub use super::exchange::{Delivered, Exchange, Head, Place};
+use super::lifetime;
 use crate::evidence::{Entry, Event};
 use crate::manifest::Manifest;
 use crate::plan::Plan;
@@ -35,6 +36,8 @@ pub struct Facts {
     pub exchanges: Vec<Exchange>,
     /// What the application did, by time.
     pub effects: Vec<EffectFact>,
+    /// What it did only after the client's exit, which does not count.
+    pub late_effects: Vec<EffectFact>,
     /// Which faults happened, with the entries that say so.
     pub fired: BTreeMap<(String, Lane), Vec<u64>>,
     /// The client's side.
@@ -100,6 +103,7 @@ impl Facts {
         facts
             .effects
             .sort_by_key(|one| (one.mark.at_us, one.place.clone(), one.name.clone()));
+        lifetime::settle(plan, &mut facts, &entries);
         attribution::attribute(plan, manifest, &mut facts);
         facts
     }
@@ -123,7 +127,9 @@ impl Facts {
             }
             What::PeerEnded { how, arrived_us } => {
                 let at_us = arrived_us.unwrap_or(mark.at_us);
-                ends.push(ConnectionEnd::new(event, Mark { at_us, ..mark }, *how));
+                let end = ConnectionEnd::new(event, Mark { at_us, ..mark }, *how);
+                let noticed = Some((mark.at_us, arrived_us.is_some()));
+                ends.push(ConnectionEnd { noticed, ..end });
             }
             What::Ended { how } => ends.push(ConnectionEnd::new(event, mark, *how)),
             What::Closed { .. } => {}
@@ -133,7 +139,7 @@ impl Facts {
                     connection,
                     exchange: event.exchange.unwrap_or(0),
                 };
-                if let What::Effect { name, key } = what {
+                if let What::Effect { name, key, .. } = what {
                     self.effects.push(EffectFact {
                         mark,
                         name: name.clone(),
@@ -172,7 +178,10 @@ impl Facts {
                     .max_by_key(|one| one.place.exchange),
             };
             if let Some(exchange) = hit {
-                exchange.ended.get_or_insert((end.mark, end.how));
+                if exchange.ended.is_none() {
+                    exchange.ended = Some((end.mark, end.how));
+                    exchange.noticed = end.noticed;
+                }
             }
         }
     }
@@ -186,6 +195,7 @@ struct ConnectionEnd {
     mark: Mark,
     how: Ending,
     by_client: bool,
+    noticed: Option<(u64, bool)>,
 }
 
 impl ConnectionEnd {
@@ -197,6 +207,7 @@ impl ConnectionEnd {
             exchange: event.exchange,
             mark,
             how,
+            noticed: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use scripted_servers::wire::End;
 
 use super::case::Case;
 use super::effects;
+use super::facts::Exchange;
 use crate::expected::Words;
 use crate::faults::Fault;
 use crate::faults::raw::RawPart;
@@ -107,10 +108,26 @@ fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
         });
     let in_answer = case.facts.exchanges.iter().any(|one| {
         let step = effects::step(case.plan, one);
-        one.answered.is_some() && step.is_some_and(|step| mentions(&step.fault, server))
+        step.is_some_and(|step| mentions(&step.fault, server) && went_out(case, one, step))
     });
     let reached = in_work || in_answer;
     (!reached).then_some("its URL never reached the client")
+}
+
+/// Whether all of an answer went out, so that an address in it did too. A step
+/// that is itself a fault must have been carried out.
+fn went_out(case: &Case<'_>, exchange: &Exchange, step: &StepPlan) -> bool {
+    let whole = match &step.fault {
+        // Of raw bytes nobody says what they mean.
+        Fault::Raw(_) => true,
+        Fault::Respond(_) | Fault::Cut(_) => exchange
+            .answer
+            .as_ref()
+            .is_some_and(|(_, answer)| answer.whole),
+    };
+    let lane = exchange.step.map(Lane::Step);
+    let carried_out = lane.is_some_and(|lane| fired(case, &exchange.place.server, lane));
+    exchange.answered.is_some() && whole && (!step.required || carried_out)
 }
 
 /// Whether an answer holds the address of a server.

@@ -5,6 +5,7 @@
 
 pub mod answers;
 mod attribution;
+mod bounded;
 mod broken;
 pub mod case;
 pub mod checked;
@@ -15,6 +16,7 @@ pub mod effects;
 pub mod exchange;
 pub mod facts;
 mod fired;
+mod lifetime;
 mod rules;
 pub mod time;
 mod verdict;

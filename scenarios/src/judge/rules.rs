@@ -7,16 +7,19 @@ use super::facts::Exchange;
 use crate::expected::Words;
 use crate::verdict::{EndedBy, FindingName, Outcome};
 
+/// Whether it is already said that a call ended like this.
+type Said<'s> = dyn Fn(u32, FindingName, Outcome) -> bool + 's;
+
 /// All of it, each with the rule's name.
-pub(super) fn raised(case: &Case<'_>) -> Vec<(&'static str, Raised)> {
+pub(super) fn raised(case: &Case<'_>, said: &Said<'_>) -> Vec<(&'static str, Raised)> {
     let rules = [
         ("unexpected-request", unexpected(case)),
         ("delivered-after-claim", after_claim(case)),
         ("cap", over_cap(case)),
-        ("hung", silent(case, Outcome::Hung, FindingName::Hung)),
+        ("hung", silent(case, Outcome::Hung, FindingName::Hung, said)),
         (
             "crashed",
-            silent(case, Outcome::Crashed, FindingName::Crashed),
+            silent(case, Outcome::Crashed, FindingName::Crashed, said),
         ),
     ];
     let raised = rules.into_iter();
@@ -103,11 +106,12 @@ fn over_cap(case: &Case<'_>) -> Option<Raised> {
 }
 
 /// Calls of which no report came.
-fn silent(case: &Case<'_>, outcome: Outcome, name: FindingName) -> Option<Raised> {
+fn silent(case: &Case<'_>, outcome: Outcome, name: FindingName, said: &Said<'_>) -> Option<Raised> {
     let silent = case
         .calls
         .iter()
-        .filter(|call| call.report.is_none() && !call.stopped && call.meaning.outcome == outcome);
+        .filter(|call| call.report.is_none() && !call.stopped && call.meaning.outcome == outcome)
+        .filter(|call| !said(call.id, name, outcome));
     let silent: Vec<&CallView<'_>> = silent.collect();
     let first = silent.first()?;
     let calls: Vec<_> = silent.iter().map(|call| call.id.to_string()).collect();

@@ -354,6 +354,134 @@ fn unsupported_and_harness_errors_are_said_as_they_are() {
     assert_eq!(broken.judge(&one_post()).verdict, Verdict::Error);
 }
 
+#[test]
+fn what_sends_requests_is_not_unsupported() {
+    let unsupported = || ClientEvent::Unsupported {
+        reason: "no streams".to_owned(),
+    };
+    let once = Story::new()
+        .request(5, "api", 1, "POST /x")
+        .client(8, unsupported())
+        .exit(9, 127)
+        .judge(&one_post());
+    assert_eq!(once.verdict, Verdict::Error);
+    let reason = once.reason.unwrap();
+    assert!(
+        reason.contains("no streams") && reason.contains(": 1"),
+        "{reason}"
+    );
+    let twice = Story::new()
+        .request(5, "api", 1, "POST /x")
+        .request(6, "api", 2, "POST /x")
+        .client(8, unsupported())
+        .exit(9, 127)
+        .judge(&one_post());
+    assert_eq!(twice.verdict, Verdict::Fail);
+    assert_eq!(names(&twice), [FindingName::DuplicateDelivery]);
+}
+
+#[test]
+fn too_much_fails_although_the_client_broke_the_protocol() {
+    let garbage = || ClientEvent::Garbage {
+        line: "hello".to_owned(),
+        reason: "expected value".to_owned(),
+    };
+    let story = Story::new()
+        .request(5, "api", 1, "POST /x")
+        .request(6, "api", 2, "POST /x")
+        .client(7, garbage());
+    let cell = story.clone().exit(9, 0).judge(&one_post());
+    assert_eq!(cell.verdict, Verdict::Fail);
+    assert_eq!(names(&cell), [FindingName::DuplicateDelivery]);
+    assert!(cell.reason.unwrap().contains("hello"));
+    let reason = "the disk is full".to_owned();
+    let ours = story
+        .client(8, ClientEvent::HarnessError { reason })
+        .exit(9, 0);
+    assert_eq!(ours.judge(&one_post()).verdict, Verdict::Error);
+}
+
+#[test]
+fn that_one_call_may_hang_excuses_no_other() {
+    let api = server("api").step(respond(200).required());
+    let two = || {
+        plan([api.clone()])
+            .call("GET", "api", "/1")
+            .call("GET", "api", "/2")
+            .must(delivered("api", 2))
+    };
+    let story = Story::new()
+        .request(5, "api", 1, "GET /1")
+        .fired(6, "api", 0)
+        .shows(10, 1, 200, "")
+        .request(15, "api", 2, "GET /2")
+        .end(30_000, EndedBy::Deadline);
+    let may_hang = |level, call| {
+        let outcomes = vec![Outcome::Success, Outcome::Hung];
+        let outcome = Assertion::Outcome(Expected::Fits(Matcher::OneOf(outcomes)));
+        let mut plan = two().expects(level, outcome);
+        plan.expect[1].of.call = call;
+        story.judge(&plan)
+    };
+    assert_eq!(may_hang(Level::Must, None).verdict, Verdict::Pass);
+    assert_eq!(may_hang(Level::Must, Some(2)).verdict, Verdict::Pass);
+    for excuse in [
+        may_hang(Level::Must, Some(1)),
+        may_hang(Level::Should, Some(2)),
+    ] {
+        assert_eq!(names(&excuse), [FindingName::Hung]);
+        assert_eq!(excuse.verdict, Verdict::Fail);
+    }
+}
+
+#[test]
+fn a_death_after_the_reports_and_processes_left_behind_are_noted() {
+    let story = Story::new()
+        .request(5, "api", 1, "POST /x")
+        .fired(6, "api", 0)
+        .fails(10, 1, "ECONNRESET");
+    let exited = |killed| ClientEvent::Exited {
+        code: None,
+        signal: Some(11),
+        killed,
+    };
+    let died = story
+        .clone()
+        .client(11, exited(false))
+        .client(12, ClientEvent::Swept { count: 2 })
+        .end(13, EndedBy::Exit)
+        .judge(&one_post());
+    assert_eq!(
+        died.notes,
+        [
+            "after its reports the program died: signal 11",
+            "processes the client left behind: 2"
+        ]
+    );
+    let killed = story.client(11, exited(true)).end(13, EndedBy::Finish);
+    assert_eq!(killed.judge(&one_post()).notes, Vec::<String>::new());
+}
+
+#[test]
+fn an_address_in_an_answer_that_was_cut_has_not_reached_the_client() {
+    let story = |whole| {
+        let story = probed(Story::new(), 0, true)
+            .request(5, "api", 1, "POST /x")
+            .took(5, AT, 0)
+            .answering(6, AT, 307, "", whole);
+        let answered = What::Answered {
+            bytes: 9,
+            handed_us: 6000,
+        };
+        let story = story.server(6, AT, answered).fired(6, "api", 0);
+        probed(story.fails(10, 1, "ECONNREFUSED"), 20, true).exit(21, 0)
+    };
+    assert_eq!(story(true).judge(&dead_end()).verdict, Verdict::Pass);
+    let cut = story(false).judge(&dead_end());
+    assert_eq!(cut.verdict, Verdict::Inconclusive);
+    assert!(cut.reason.unwrap().contains("never reached the client"));
+}
+
 /// A redirect to a port that refuses.
 fn dead_end() -> Plan {
     let api = server("api").step(redirect(307, url("dead", "/y")).required());
@@ -412,6 +540,7 @@ fn a_required_connection_fault_is_proved_by_its_own_lane() {
     let fired = What::Fired {
         lane: Lane::Connections(0),
         proof: "reset".to_owned(),
+        since_us: 0,
     };
     let cell = story
         .server(6, ("api", 1, 0), fired)

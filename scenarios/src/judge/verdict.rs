@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::case::Case;
 use super::checked::{Checked, Stated};
 use super::facts::Facts;
-use super::{broken, fired, rules};
+use super::{bounded, broken, fired, rules};
 use crate::assertions::Assertion;
 use crate::errors::Meaning;
 use crate::evidence::Entry;
@@ -21,8 +21,13 @@ pub fn judge(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> CellVerdict
     let facts = Facts::of(plan, manifest, entries);
     let case = Case::new(plan, manifest, &facts);
     let mut cell = counted(&case);
-    if let Some((verdict, reason)) = broken::why(&case, entries.is_empty()) {
-        return decided(cell, verdict, reason);
+    if let Some(broken) = broken::why(&case, entries.is_empty()) {
+        if broken.servers_are_right
+            && let Some(found) = too_much(&case)
+        {
+            return failed(cell, found, broken.reason);
+        }
+        return decided(cell, broken.verdict, broken.reason);
     }
     let weighed = Weighed::of(&case);
     cell.conformance = weighed.verdict(Axis::Conformance);
@@ -37,6 +42,9 @@ pub fn judge(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> CellVerdict
         .map(|(finding, _)| finding)
         .collect();
     cell.notes = weighed.notes;
+    cell.notes.extend(bounded::note(&facts.client));
+    let all_reported = case.calls.iter().all(|call| call.report.is_some());
+    cell.notes.extend(facts.client.notes(all_reported));
     cell
 }
 
@@ -48,6 +56,35 @@ pub fn not_run(plan: &Plan, verdict: Verdict, reason: impl Into<String>) -> Cell
     cell.calls.clear();
     cell.outcome = Outcome::Unknown;
     decided(cell, verdict, reason.into())
+}
+
+/// What is wrong whatever else happened; none when nothing is.
+fn too_much(case: &Case<'_>) -> Option<Vec<Finding>> {
+    let findings = Weighed::of(case).findings.into_iter();
+    let found: Vec<Finding> = findings
+        .filter(|(finding, in_any_case)| *in_any_case && finding.level == Level::Must)
+        .map(|(finding, _)| finding)
+        .collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// A cell of which nothing is known but that there was too much.
+fn failed(cell: CellVerdict, findings: Vec<Finding>, reason: String) -> CellVerdict {
+    let axis = |axis| {
+        if findings.iter().any(|finding| finding.axis == axis) {
+            Verdict::Fail
+        } else {
+            Verdict::Inconclusive
+        }
+    };
+    CellVerdict {
+        conformance: axis(Axis::Conformance),
+        safety: axis(Axis::Safety),
+        verdict: Verdict::Fail,
+        reason: Some(reason),
+        findings,
+        ..cell
+    }
 }
 
 fn decided(cell: CellVerdict, verdict: Verdict, reason: String) -> CellVerdict {
@@ -64,6 +101,8 @@ fn decided(cell: CellVerdict, verdict: Verdict, reason: String) -> CellVerdict {
 struct Weighed {
     /// Findings, and whether each is wrong whether or not a fault happened.
     findings: Vec<(Finding, bool)>,
+    /// Names of what musts found, with the call that they are about; none: all.
+    found: Vec<(FindingName, Option<u32>)>,
     /// Required faults that did not happen.
     unfired: Vec<String>,
     /// Why a must can not be decided, by axis.
@@ -75,6 +114,7 @@ impl Weighed {
     fn of(case: &Case<'_>) -> Self {
         let mut weighed = Self {
             findings: Vec::new(),
+            found: Vec::new(),
             unfired: fired::missing(case),
             doubts: Vec::new(),
             notes: Vec::new(),
@@ -121,30 +161,28 @@ impl Weighed {
                     .push(format!("{}: {}", expectation.text, raised.observed));
                 continue;
             }
+            if expectation.level == Level::Must {
+                self.found.push((raised.name, expectation.of.call));
+            }
             let in_any_case = raised.in_any_case;
             self.findings.push((raised.finding(&place), in_any_case));
         }
     }
 
-    /// Rules come after expectations: what an expectation says of the end of a
-    /// call, or already found, is not said again.
+    /// Rules come after expectations: what a must says of the end of a call, or
+    /// already found, is not said again.
     fn take_rules(&mut self, case: &Case<'_>) {
-        for (rule, raised) in rules::raised(case) {
-            let ends = match raised.name {
-                FindingName::Hung => Some(Outcome::Hung),
-                FindingName::Crashed => Some(Outcome::Crashed),
-                _ => None,
-            };
-            let expected = ends.is_some_and(|end| expects(&case.plan.expect, end));
-            let found = ends.is_some()
-                && self.findings.iter().any(|(finding, _)| {
-                    finding.name == raised.name && finding.level == Level::Must
-                });
-            if !expected && !found {
-                let in_any_case = raised.in_any_case;
-                let finding = raised.finding(&Stated::rule(rule));
-                self.findings.push((finding, in_any_case));
-            }
+        let said = |call: u32, name: FindingName, end: Outcome| {
+            let found = self.found.iter();
+            expects(&case.plan.expect, call, end)
+                || found
+                    .clone()
+                    .any(|(found, about)| *found == name && about.is_none_or(|about| about == call))
+        };
+        for (rule, raised) in rules::raised(case, &said) {
+            let in_any_case = raised.in_any_case;
+            let finding = raised.finding(&Stated::rule(rule));
+            self.findings.push((finding, in_any_case));
         }
     }
 
@@ -194,11 +232,12 @@ impl Weighed {
     }
 }
 
-/// Whether an expectation allows a call to end like this.
-fn expects(expectations: &[Expectation], end: Outcome) -> bool {
+/// Whether a must allows this call to end like this.
+fn expects(expectations: &[Expectation], call: u32, end: Outcome) -> bool {
     expectations.iter().any(|one| match &one.assertion {
         Assertion::Outcome(Expected::Fits(matcher)) => {
-            one.level != Level::Info && matcher.fits(&end)
+            let about = one.of.call.is_none_or(|about| about == call);
+            one.level == Level::Must && about && matcher.fits(&end)
         }
         _ => false,
     })

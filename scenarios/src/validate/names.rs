@@ -48,7 +48,9 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
 
 fn word_before<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
     let rest = text.strip_prefix(open)?;
-    let word = &rest[..rest.find('}')?];
+    // Looks no further than a name can reach, so that a text of nothing but
+    // braces takes no longer than another.
+    let word = &rest[..rest.find(|c| !is_name_character(c) && c != '.')?];
     let (name, field) = word.split_once('.').unwrap_or((word, "x"));
     (is_name(name) && is_name(field) && rest[word.len()..].starts_with(close)).then_some(word)
 }
@@ -56,9 +58,11 @@ fn word_before<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
 /// Whether a word can be the name of a server or a column.
 pub(super) fn is_name(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_lowercase())
-        && word
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && word.chars().all(is_name_character)
+}
+
+fn is_name_character(c: char) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'
 }
 
 impl Reading<'_> {
@@ -170,6 +174,15 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Looking for the end of a name to the end of the text at every brace would
+    /// take minutes here.
+    #[test]
+    fn a_megabyte_of_braces_is_read_in_one_pass() {
+        for text in ["{".repeat(1 << 20), "{a".repeat(1 << 19)] {
+            assert_eq!(parts(&text), [Part::Text(&text)]);
+        }
+    }
 
     #[test]
     fn only_a_lower_case_word_in_braces_is_a_name() {

@@ -11,6 +11,12 @@ use super::names::is_name;
 use super::reading::Reading;
 use super::steps::{self, Place};
 
+/// Servers of a scenario; each takes a port.
+const MOST_SERVERS: usize = 100;
+
+/// Routes of a server.
+const MOST_ROUTES: usize = 100;
+
 static KEYS: Keys = Keys::new(
     "a server",
     &[
@@ -95,15 +101,40 @@ pub(super) fn servers(document: &Fields<'_>, reading: &mut Reading<'_>) -> Optio
         return node.wrong("`servers`", "a map with at least one server", reading.out);
     }
     let mut good = true;
-    for (name, _) in entries {
+    for (name, _) in entries.iter().take(MOST_SERVERS) {
         good &= server_name(name, reading);
     }
+    at_most(MOST_SERVERS, entries, "servers", reading)?;
     let servers: Vec<_> = entries
         .iter()
         .map(|(name, node)| server(name, node, reading))
         .collect();
     let servers = servers.into_iter().collect::<Option<Vec<_>>>()?;
     good.then_some(servers)
+}
+
+/// Reports the first entry that is one too many. Entries are checked against
+/// each other, so that their number decides how long that takes.
+fn at_most(
+    most: usize,
+    entries: &[(Key, Node)],
+    what: &str,
+    reading: &mut Reading<'_>,
+) -> Option<()> {
+    let Some((key, _)) = entries.get(most) else {
+        return Some(());
+    };
+    too_much(most, what, &key.span, reading);
+    None
+}
+
+/// Reports that a scenario has more of something than it may.
+pub(super) fn too_much(most: usize, what: &str, span: &Span, reading: &mut Reading<'_>) {
+    reading
+        .out
+        .report(ids::TOO_MUCH_SCRIPT, span, format!("too many {what}"))
+        .label(format!("more than {most} with this one"))
+        .help("split the scenario; a step with `times` can be taken often");
 }
 
 fn server_name(name: &Key, reading: &mut Reading<'_>) -> bool {
@@ -234,6 +265,7 @@ fn routes(node: &Node, name: &Key, reading: &mut Reading<'_>) -> Option<Vec<Queu
     if entries.is_empty() {
         return node.wrong("`routes`", "a map with at least one route", reading.out);
     }
+    at_most(MOST_ROUTES, entries, "routes of a server", reading)?;
     let queues: Vec<_> = entries
         .iter()
         .map(|(pattern, steps)| {

@@ -11,6 +11,7 @@ use crate::faults;
 use crate::plan::StepPlan;
 
 use super::reading::Reading;
+use super::servers::too_much;
 use super::step_checks;
 use super::when::all_good;
 
@@ -58,6 +59,9 @@ static KEYS: Keys = Keys::new(
     "refuse_stream",
 ]);
 
+/// Steps of a queue.
+const MOST_STEPS: usize = 1000;
+
 /// Where a queue of steps stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
@@ -88,6 +92,10 @@ pub(super) fn steps(
 ) -> Option<Vec<StepPlan>> {
     let what = format!("the steps of `{}` at `{}`", place.queue, place.server);
     let items = node.filled_list(&what, reading.out)?;
+    if let Some(item) = items.get(MOST_STEPS) {
+        too_much(MOST_STEPS, "steps in one queue", &item.span, reading);
+        return None;
+    }
     let read: Vec<_> = items
         .iter()
         .map(|item| step(item, place, reading))

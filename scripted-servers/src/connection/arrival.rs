@@ -27,6 +27,9 @@ impl<T: Transport> Connection<T> {
             sent: 0,
             handed: arrived,
             answered: false,
+            arrived,
+            place: 0,
+            due: arrived,
         });
         self.tell(What::Started {
             arrived_us: micros(arrived),
@@ -51,6 +54,7 @@ impl<T: Transport> Connection<T> {
             && !exchange.request.is_complete()
             && let Some((bytes, arrived)) = self.pending.front()
         {
+            exchange.arrived = arrived;
             match exchange.request.feed(bytes) {
                 Ok((used, milestone)) => {
                     self.pending.consume(used);
@@ -95,7 +99,11 @@ impl<T: Transport> Connection<T> {
             exchange.request.keep_content();
         }
         let step = match exchange.queue {
-            Some(queue) if exchange.awaits_step() && !server.chooses_by_content(queue) => {
+            Some(queue)
+                if exchange.awaits_step()
+                    && server.cell.lived_at(arrived)
+                    && !server.chooses_by_content(queue) =>
+            {
                 exchange.choose(&server, queue)
             }
             _ => None,
@@ -129,14 +137,16 @@ impl<T: Transport> Connection<T> {
             return;
         }
         let step = match exchange.queue {
-            Some(queue) if exchange.awaits_step() => exchange.choose(&server, queue),
+            Some(queue) if exchange.awaits_step() && server.cell.lived_at(arrived) => {
+                exchange.choose(&server, queue)
+            }
             _ => None,
         };
         let delivered = What::Delivered {
             arrived_us: micros(arrived),
             body_bytes: exchange.request.content_bytes(),
             body_sha256: exchange.request.take_digest(),
-            drained: self.draining,
+            drained: self.draining || !server.cell.lived_at(arrived),
         };
         if let Some(step) = step {
             self.took(step);
@@ -145,7 +155,7 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Reads exactly what has arrived by now and counts it: the rest of the
-    /// current request, and requests behind it, which no script answers.
+    /// current request, and requests behind it.
     pub(crate) fn count_arrived(&mut self) {
         let mut left = self.transport.unread();
         while left > 0 {
@@ -172,12 +182,18 @@ impl<T: Transport> Connection<T> {
                 let Some(arrived) = self.pending.next_request() else {
                     return;
                 };
-                self.begin(arrived, false);
+                // A request behind another waits for its turn; the first one on
+                // an idle connection has it.
+                let first = self.closing && self.exchange.is_none();
+                self.begin(arrived, first && self.server.cell.lived_at(arrived));
             }
             if self.pending.is_empty() {
                 return;
             }
             self.absorb();
+            if self.closing {
+                self.advance();
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Connection;
 use crate::event::What;
+use crate::script::ConnectionAct;
 use crate::transport::Transport;
 
 /// A dead client's kernel that sends nothing for so long sends nothing more.
@@ -14,10 +15,16 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// Counts what has arrived by now as delivered, then reads the rest out of the
 /// dead client's kernel and counts what only that completes as drained.
-pub(crate) async fn drain<T: Transport>(line: &mut Connection<T>) {
+///
+/// What had arrived by the client's end takes its step as if the server had got
+/// its turn in time.
+pub(crate) async fn drain<T: Transport>(line: &mut Connection<T>, act: ConnectionAct) {
     line.cut_off();
-    line.end_script();
+    line.closing = act == ConnectionAct::Serve;
+    line.advance();
     line.count_arrived();
+    line.closing = false;
+    line.end_script();
     line.draining = true;
     let clock = line.server.cell.clock.clone();
     let end = clock.now() + LONGEST;
@@ -58,7 +65,7 @@ impl<T: Transport> Connection<T> {
         self.end_script();
         self.count_arrived();
         if let Some(how) = self.transport.ending() {
-            self.peer_has_ended(how, None);
+            self.peer_has_ended(how);
         }
         self.transport.close();
         self.tell_of(

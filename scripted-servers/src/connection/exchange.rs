@@ -24,6 +24,12 @@ pub(crate) struct Exchange {
     /// Just before the last of them were handed over.
     pub(crate) handed: Duration,
     pub(crate) answered: bool,
+    /// When the last of its bytes that were looked at had arrived.
+    pub(crate) arrived: Duration,
+    /// The next step of its program.
+    pub(crate) place: usize,
+    /// From when on that step was due.
+    pub(crate) due: Duration,
 }
 
 /// The proof to leave once a fault is a fact.
@@ -42,12 +48,15 @@ pub(crate) struct Underway {
     pub(crate) exchange: Option<u32>,
     pub(crate) proof: Proof,
     pub(crate) part: Part,
+    /// When it began.
+    pub(crate) since: Duration,
 }
 
 /// What takes time.
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
-    /// Doing this; it counts as fired from its beginning.
+    /// Doing this; it counts as fired from its beginning, unless the client is
+    /// being stopped.
     Doing(&'static str),
     /// Waiting for an acknowledgement; it counts if that has come. The words say
     /// of what.

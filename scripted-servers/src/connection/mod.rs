@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::event::{Ending, What};
 use crate::pending::Pending;
 use crate::state::Server;
-use crate::transport::Transport;
+use crate::transport::{Peer, Transport};
 use crate::wire::RequestPoint;
 pub(crate) use drain::drain;
 pub(crate) use exchange::{Exchange, Part, Proof, Underway};
@@ -50,12 +50,17 @@ pub(crate) struct Connection<T> {
     sent: u64,
     /// When the socket was last seen without unread bytes.
     empty_at: Duration,
-    /// The last wait for bytes was really waited.
-    waited: bool,
+    /// When the last bytes read had arrived.
+    heard_at: Duration,
+    /// Just before the last bytes were handed to the kernel.
+    handed_at: Duration,
     peer_ended: bool,
     closed: bool,
     /// Bytes read from here on come out of a dead client's kernel.
     draining: bool,
+    /// What is read now is what the client left; a request that begins in it
+    /// would have been served if the server had got its turn in time.
+    closing: bool,
 }
 
 impl<T: Transport> Connection<T> {
@@ -71,10 +76,12 @@ impl<T: Transport> Connection<T> {
             received: 0,
             sent: 0,
             empty_at: Duration::ZERO,
-            waited: false,
+            heard_at: Duration::ZERO,
+            handed_at: Duration::ZERO,
             peer_ended: false,
             closed: false,
             draining: false,
+            closing: false,
         }
     }
 
@@ -96,49 +103,57 @@ impl<T: Transport> Connection<T> {
     /// Reads once, without waiting; whether bytes came.
     pub(crate) fn read_once(&mut self, limit: usize) -> Result<bool, Stop> {
         let called = self.now();
+        let clock = self.server.cell.clock.clone();
         let outcome = SCRATCH.with_borrow_mut(|scratch| {
             let limit = limit.min(scratch.len());
-            let (read, age) = self.transport.try_read(&mut scratch[..limit])?;
-            let arrived = called.saturating_sub(age).max(self.empty_at);
+            let (read, arrived) = self.transport.try_read(&mut scratch[..limit], &*clock)?;
+            // Whatever becomes of the wall clock, that much is known.
+            let arrived = arrived.min(clock.now()).max(self.empty_at);
             if read < limit {
                 self.empty_at = called;
             }
             self.received += read as u64;
+            if read > 0 {
+                self.heard_at = arrived;
+            }
             self.pending.push(&scratch[..read], arrived);
             Ok::<usize, io::Error>(read)
         });
         match outcome {
             Ok(0) => {
-                self.peer_has_ended(Ending::Fin, self.waited.then_some(called));
+                self.peer_has_ended(Ending::Fin);
                 Err(Stop::Gone)
             }
-            Ok(_) => {
-                self.waited = false;
-                Ok(true)
-            }
+            Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.empty_at = called;
                 Ok(false)
             }
             Err(_) => {
-                self.peer_has_ended(Ending::Reset, self.waited.then_some(called));
+                self.peer_has_ended(Ending::Reset);
                 Err(Stop::Gone)
             }
+        }
+    }
+
+    /// A script goes no further once the client has ended: what is left to be
+    /// told is decided by times, and not by who gets a turn first.
+    pub(crate) async fn go_on(&self) {
+        if self.server.cell.is_over() {
+            std::future::pending::<()>().await;
         }
     }
 
     /// Waits for bytes and reads them once.
     async fn read_more(&mut self, limit: usize) -> Result<(), Stop> {
         loop {
-            if self.server.cell.is_over() {
-                // What is unread now is counted by those who close the ledger.
-                std::future::pending::<()>().await;
-            }
+            // What is unread once the client has ended is counted by those who
+            // close the ledger.
+            self.go_on().await;
             if !self.transport.seems_empty() && self.read_once(limit)? {
                 return Ok(());
             }
             self.transport.readable().await;
-            self.waited = true;
         }
     }
 
@@ -146,18 +161,12 @@ impl<T: Transport> Connection<T> {
     pub(crate) async fn arriving(&mut self) -> Result<(), Stop> {
         while self.transport.unread() == 0 {
             if let Some(how) = self.transport.ending() {
-                self.peer_has_ended(how, self.waited.then(|| self.now()));
+                self.peer_has_ended(how);
                 return Err(Stop::Gone);
             }
             self.transport.readable().await;
-            self.waited = true;
         }
         Ok(())
-    }
-
-    /// A wait for bytes was really waited, so that what it brings came just now.
-    pub(crate) fn was_waiting(&mut self) {
-        self.waited = true;
     }
 
     /// Bytes read so far.
@@ -200,6 +209,7 @@ impl<T: Transport> Connection<T> {
     /// Accounts for bytes that the kernel took.
     pub(crate) fn has_sent(&mut self, bytes: usize, handed: Duration) {
         self.sent += bytes as u64;
+        self.handed_at = handed;
         if let Some(exchange) = &mut self.exchange {
             exchange.sent += bytes as u64;
             exchange.handed = handed;
@@ -207,14 +217,27 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Tells, once, that the peer has ended its direction.
-    pub(crate) fn peer_has_ended(&mut self, how: Ending, arrived: Option<Duration>) {
+    pub(crate) fn peer_has_ended(&mut self, how: Ending) {
         if !self.peer_ended {
             self.peer_ended = true;
+            let arrived = match how {
+                Ending::Fin => self.fin_arrived(),
+                Ending::Reset => None,
+            };
             self.tell(What::PeerEnded {
                 how,
-                arrived_us: arrived.filter(|_| !self.draining).map(micros),
+                arrived_us: arrived.map(micros),
             });
         }
+    }
+
+    /// When the peer's FIN arrived at the earliest. It is the last that the
+    /// peer's kernel has acknowledged, unless something was written since.
+    fn fin_arrived(&self) -> Option<Duration> {
+        let now = self.now();
+        let early = now.checked_sub(self.transport.since_acknowledgement()?)?;
+        let is_last = self.handed_at < early && !matches!(self.transport.peer(), Peer::Here { .. });
+        (is_last && !self.draining).then(|| early.max(self.heard_at))
     }
 }
 

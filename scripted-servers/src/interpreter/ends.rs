@@ -6,21 +6,37 @@
 
 use std::time::Duration;
 
-use crate::connection::{Connection, Part, Proof, Stop, Underway};
+use crate::connection::{Connection, Part, Proof, Stop, Underway, micros};
 use crate::event::{Ending, What};
 use crate::transport::{Peer, Transport};
 use crate::wire::IdleEnd;
 
 impl<T: Transport> Connection<T> {
-    /// Leaves a proof.
-    pub(crate) fn fired(&self, exchange: Option<u32>, proof: Option<Proof>, fact: &str) {
-        if let Some(Proof { lane, words }) = proof {
+    /// Leaves a proof of what happened or began at a time, if the client still
+    /// lived then.
+    pub(crate) fn fired(
+        &self,
+        exchange: Option<u32>,
+        proof: Option<Proof>,
+        fact: &str,
+        since: Duration,
+    ) {
+        if let Some(Proof { lane, words }) = proof
+            && self.server.cell.lived_at(since)
+        {
             let proof = match (words, fact) {
                 ("", fact) => fact.to_owned(),
                 (words, "") => words.to_owned(),
                 (words, fact) => format!("{words}: {fact}"),
             };
-            self.tell_of(exchange, What::Fired { lane, proof });
+            self.tell_of(
+                exchange,
+                What::Fired {
+                    lane,
+                    proof,
+                    since_us: micros(since),
+                },
+            );
         }
     }
 
@@ -51,26 +67,29 @@ impl<T: Transport> Connection<T> {
             self.taken().await?;
         }
         self.ready_to_end().await?;
+        self.go_on().await;
+        let since = self.now();
         if self.peer_left() {
             return Err(Stop::Gone);
         }
         self.transport.deafen();
-        self.reset(proof, "RST sent, all that was sent before it taken");
+        self.reset(proof, "RST sent, all that was sent before it taken", since);
         Ok(())
     }
 
     /// What comes last of every RST; the transport is deaf.
-    fn reset(&mut self, proof: Option<Proof>, fact: &str) {
+    fn reset(&mut self, proof: Option<Proof>, fact: &str, since: Duration) {
         let exchange = self.current();
         self.count_arrived();
         self.tell_of(exchange, What::Ended { how: Ending::Reset });
         self.transport.reset();
-        self.fired(exchange, proof, fact);
+        self.fired(exchange, proof, fact, since);
     }
 
     /// Ends the connection by FIN, and stays to count what still comes.
     pub(crate) async fn end_by_fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
         self.ready_to_end().await?;
+        self.go_on().await;
         if self.peer_left() {
             return Err(Stop::Gone);
         }
@@ -80,12 +99,14 @@ impl<T: Transport> Connection<T> {
     async fn fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
         let exchange = self.current();
         self.count_arrived();
+        let since = self.now();
         self.tell_of(exchange, What::Ended { how: Ending::Fin });
         self.transport.finish();
         self.underway = proof.map(|proof| Underway {
             exchange,
             proof,
             part: Part::Acknowledgement("FIN acknowledged"),
+            since,
         });
         self.acknowledged().await?;
         // Cut off by the facts: the acknowledgement has come.
@@ -105,21 +126,23 @@ impl<T: Transport> Connection<T> {
                 break;
             }
             self.transport.readable().await;
-            self.was_waiting();
         }
         self.count_pending();
         self.settle().await?;
         self.transport.deafen();
-        self.reset(None, "");
+        self.reset(None, "", self.now());
         Ok(())
     }
 
     /// Neither reads nor writes until the peer leaves.
     pub(crate) async fn hang(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
+        self.go_on().await;
+        let since = self.now();
         if self.peer_left() {
             return Err(Stop::Gone);
         }
-        self.fired(self.current(), proof, "left hanging, the connection open");
+        let fact = "left hanging, the connection open";
+        self.fired(self.current(), proof, fact, since);
         Err(self.leaving().await)
     }
 
@@ -133,6 +156,7 @@ impl<T: Transport> Connection<T> {
     ) -> Result<bool, Stop> {
         let clock = self.server.cell.clock.clone();
         loop {
+            self.go_on().await;
             if !self.pending.is_empty() || !matches!(self.read_once(1), Ok(false)) {
                 return Ok(false);
             }
@@ -148,7 +172,7 @@ impl<T: Transport> Connection<T> {
             let wake = at.max(now + Duration::from_millis(1));
             tokio::select! {
                 biased;
-                () = self.transport.readable() => self.was_waiting(),
+                () = self.transport.readable() => {}
                 _busy = clock.sleep_until(wake) => {}
             }
         }
@@ -165,12 +189,13 @@ impl<T: Transport> Connection<T> {
     /// Resets the connection if nothing has arrived; no byte can slip in between
     /// the look and the act.
     fn reset_if_idle(&mut self, proof: Option<Proof>) -> bool {
+        let since = self.now();
         self.transport.deafen();
-        if self.transport.unread() > 0 || self.transport.ending().is_some() {
+        if self.transport.unread() > 0 || self.transport.ending().is_some() || self.peer_left() {
             self.transport.hear();
             return false;
         }
-        self.reset(proof, "RST sent to an idle connection");
+        self.reset(proof, "RST sent to an idle connection", since);
         true
     }
 
@@ -178,7 +203,7 @@ impl<T: Transport> Connection<T> {
     pub(crate) async fn refuse(&mut self) {
         if self.settle().await.is_ok() {
             self.transport.deafen();
-            self.reset(None, "");
+            self.reset(None, "", self.now());
         }
     }
 }

@@ -74,10 +74,14 @@ impl<T: Transport> Run<'_, T> {
         let program = self.program;
         for (place, step) in program.steps.iter().enumerate() {
             self.place = place;
+            self.line.go_on().await;
+            if let Some(exchange) = &mut self.line.exchange {
+                exchange.place = place;
+            }
             match step {
                 WireStep::ReadUntil(point) => self.line.read_until(*point).await?,
                 WireStep::Wait(time) => self.wait(*time).await?,
-                WireStep::Effect(effect) => self.effect(effect),
+                WireStep::Effect(effect) => self.line.effect(effect),
                 WireStep::Send(bytes) => self.send(bytes).await?,
                 WireStep::SendDated {
                     before,
@@ -106,6 +110,7 @@ impl<T: Transport> Run<'_, T> {
             if self.last_send == Some(place) {
                 self.line.answered();
             }
+            self.line.has_done(step);
         }
         Ok(After::Keep)
     }
@@ -129,6 +134,10 @@ impl<T: Transport> Run<'_, T> {
         let until = self.line.now() + time;
         self.begin_part("waiting")?;
         self.line.wait_until(until).await?;
+        // Its FIN does not show while it waits behind bytes that are not read.
+        if self.line.peer_left() {
+            return Err(Stop::Gone);
+        }
         self.line.underway = None;
         Ok(())
     }
@@ -146,10 +155,12 @@ impl<T: Transport> Run<'_, T> {
     fn underway(&self, words: &'static str, part: Part) -> Option<Underway> {
         let exchange = self.line.current();
         let proof = self.proof(words)?;
+        let since = self.line.now();
         Some(Underway {
             exchange,
             proof,
             part,
+            since,
         })
     }
 
@@ -201,22 +212,25 @@ impl<T: Transport> Run<'_, T> {
             }
             _ => {}
         }
-        self.leave(self.proof(words), "");
+        let exchange = self.line.exchange.as_ref();
+        let due = exchange.map_or_else(|| self.line.now(), |exchange| exchange.due);
+        self.leave(self.proof(words), "", due);
         Ok(())
     }
 
     /// Leaves the proof behind a part that has no end of its own.
     fn fire_now(&mut self, fact: &str) -> Result<(), Stop> {
+        let now = self.line.now();
         if self.line.peer_left() {
             return Err(Stop::Gone);
         }
         let proof = self.proof_behind().and_then(|words| self.proof(words));
-        self.leave(proof, fact);
+        self.leave(proof, fact, now);
         Ok(())
     }
 
-    fn leave(&self, proof: Option<Proof>, fact: &str) {
-        self.line.fired(self.line.current(), proof, fact);
+    fn leave(&self, proof: Option<Proof>, fact: &str, since: Duration) {
+        self.line.fired(self.line.current(), proof, fact, since);
     }
 
     async fn end(&mut self, end: End) -> Result<After, Stop> {
@@ -238,17 +252,57 @@ impl<T: Transport> Run<'_, T> {
         let ended = self.line.end_when_idle(answered + time, how, proof).await?;
         Ok(if ended { After::Ended } else { After::Keep })
     }
+}
 
-    fn effect(&mut self, effect: &Effect) {
-        let key = effect.key.as_ref().and_then(|key| self.key(key));
-        self.tell(What::Effect {
-            name: effect.name.clone(),
-            key,
-        });
+impl<T: Transport> Connection<T> {
+    /// A step is done: from when on the next one is due. What waits for nothing
+    /// but bytes is due when they had arrived, whenever the server saw it.
+    fn has_done(&mut self, step: &WireStep) {
+        let now = self.now();
+        if let Some(exchange) = &mut self.exchange {
+            exchange.place += 1;
+            exchange.due = match step {
+                WireStep::ReadUntil(_) => exchange.due.max(exchange.arrived),
+                WireStep::Effect(_) | WireStep::Fired(_) => exchange.due,
+                _ => now,
+            };
+        }
+    }
+
+    /// Goes on with the program of the current exchange as far as it waits for
+    /// nothing but what has arrived, and sends nothing.
+    pub(crate) fn advance(&mut self) {
+        let server = self.server.clone();
+        while let Some(exchange) = &self.exchange
+            && exchange.scripted
+            && !exchange.malformed
+            && let Some(id) = exchange.step
+            && let Some(step) = server.program(Some(id), false).steps.get(exchange.place)
+        {
+            match step {
+                WireStep::ReadUntil(point) if exchange.request.reached(*point) => {}
+                WireStep::Effect(effect) => self.effect(effect),
+                _ => return,
+            }
+            self.has_done(step);
+        }
+    }
+
+    fn effect(&self, effect: &Effect) {
+        let since = self.exchange.as_ref().map(|exchange| exchange.due);
+        let since = since.unwrap_or_else(|| self.now());
+        if self.server.cell.lived_at(since) {
+            let key = effect.key.as_ref().and_then(|key| self.key(key));
+            self.tell(What::Effect {
+                name: effect.name.clone(),
+                key,
+                since_us: micros(since),
+            });
+        }
     }
 
     fn key(&self, source: &KeySource) -> Option<String> {
-        let request = &self.line.exchange.as_ref()?.request;
+        let request = &self.exchange.as_ref()?.request;
         match source {
             KeySource::Header(name) => request.head()?.values(name).next().map(str::to_owned),
             KeySource::PathLast => {
@@ -263,9 +317,7 @@ impl<T: Transport> Run<'_, T> {
             },
         }
     }
-}
 
-impl<T: Transport> Connection<T> {
     /// All of the answer that will ever be sent was handed to the kernel.
     fn answered(&mut self) {
         if let Some(exchange) = &mut self.exchange
@@ -288,15 +340,17 @@ impl<T: Transport> Connection<T> {
         let Some(underway) = self.underway.take() else {
             return;
         };
-        let (exchange, proof) = (underway.exchange, Some(underway.proof));
+        let (exchange, proof, since) = (underway.exchange, Some(underway.proof), underway.since);
         match underway.part {
+            // Ended by an order that has nothing to do with it.
+            Part::Doing(_) if self.server.cell.is_stopping() => {}
             Part::Doing(doing) => {
                 let fact = format!("ended from outside while the server was {doing}");
-                self.fired(exchange, proof, &fact);
+                self.fired(exchange, proof, &fact, since);
             }
             Part::Acknowledgement(fact) => {
                 if self.transport.unacknowledged() == 0 {
-                    self.fired(exchange, proof, fact);
+                    self.fired(exchange, proof, fact, since);
                 }
             }
         }

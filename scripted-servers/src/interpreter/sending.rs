@@ -48,7 +48,7 @@ impl<T: Transport> Run<'_, T> {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
             Err(_) => {
-                self.line.peer_has_ended(crate::event::Ending::Reset, None);
+                self.line.peer_has_ended(crate::event::Ending::Reset);
                 Err(Stop::Gone)
             }
         }

@@ -44,10 +44,11 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Whether the peer has ended the connection, as far as is known now: by
-    /// RST, or by FIN with no process left that holds its socket.
-    pub(crate) fn peer_left(&mut self) -> bool {
+    /// RST, or with no process left that holds its socket. Its FIN may still
+    /// wait behind bytes for which there is no room here.
+    pub(crate) fn peer_left(&self) -> bool {
         match self.transport.ending() {
-            None => false,
+            None => self.transport.peer() == Peer::Gone,
             Some(Ending::Reset) => true,
             Some(Ending::Fin) => !matches!(self.transport.peer(), Peer::Here { .. }),
         }
@@ -55,9 +56,8 @@ impl<T: Transport> Connection<T> {
 
     /// Waits until the peer has ended the connection, leaving unread what is.
     pub(super) async fn leaving(&mut self) -> Stop {
-        let known = self.transport.ending().is_some();
         let how = self.transport.ended().await;
-        self.peer_has_ended(how, (!known).then(|| self.now()));
+        self.peer_has_ended(how);
         let mut pauses = Pauses::new();
         while !self.peer_left() {
             self.sleep(pauses.next()).await;

@@ -12,8 +12,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, clock_getres, clock_gettime};
 use socket2::{SockFilter, SockRef};
+
+use crate::clock::Clock;
 
 pub(crate) use peers::{Peer, Peers};
 
@@ -60,55 +62,104 @@ fn since_data(socket: BorrowedFd<'_>) -> Duration {
     Duration::from_millis(millis.into())
 }
 
+/// Time since the peer last acknowledged something, as `TCP_INFO` counts it in
+/// ticks, which are granted here: it is no less than told. A FIN acknowledges as
+/// well, a RST does not. None where the kernel does not tell.
+pub(crate) fn since_acknowledgement(socket: BorrowedFd<'_>) -> Option<Duration> {
+    let info = raw::tcp_info(socket).ok()?;
+    let millis = u32::from_ne_bytes([info[56], info[57], info[58], info[59]]);
+    Some(Duration::from_millis(millis.into()) + tick())
+}
+
+/// The kernel's tick, which is what its coarse clocks count in.
+fn tick() -> Duration {
+    let coarse = clock_getres(ClockId::MonotonicCoarse);
+    let nanos = u64::try_from(coarse.tv_nsec).unwrap_or(0);
+    Duration::from_nanos(nanos).max(Duration::from_millis(1))
+}
+
 /// Makes [`receive`] tell when bytes arrived. Accepted sockets inherit it from
 /// their listener.
 pub(crate) fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
     raw::stamp_arrivals(socket)
 }
 
-/// Reads what is there: how many bytes, and how long before `called` (now) the
-/// last of them had arrived. `empty_at` is when the socket was last seen empty.
+/// Reads what is there: how many bytes, and when the last of them had arrived,
+/// on the cell's clock. `called` is now, `empty_at` is when the socket was last
+/// seen empty.
 ///
 /// A stamp of the kernel is exact, but a FIN behind the bytes overwrites it. It
 /// is held against `TCP_INFO`, which counts in ticks and looks at bytes only.
 pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     into: &mut [u8],
-    called: WallTime,
-    empty_at: WallTime,
+    called: Moment,
+    empty_at: Duration,
 ) -> io::Result<(usize, Duration)> {
     let (read, stamp) = raw::receive(socket, into)?;
     if read == 0 {
-        return Ok((0, Duration::ZERO));
+        return Ok((0, called.cell));
     }
-    let stamped = stamp.map(|stamp| called.0.saturating_sub(stamp));
-    let unread_for = called.0.saturating_sub(empty_at.0);
-    let age = match stamped {
-        Some(stamped) if unread_for < 2 * TICK => stamped,
+    let counted = |slack| {
+        let age = since_data(socket).saturating_sub(slack);
+        called.cell.saturating_sub(age)
+    };
+    let arrived = match stamp.map(|stamp| called.on_cell_clock(stamp)) {
+        Some(stamped) if called.cell.saturating_sub(empty_at) < 2 * TICK => stamped,
         Some(stamped) => {
-            let counted = since_data(socket).saturating_sub(TICK);
-            if counted > stamped + TICK {
+            let counted = counted(TICK);
+            if counted + TICK < stamped {
                 counted
             } else {
                 stamped
             }
         }
-        None => since_data(socket),
+        None => counted(Duration::ZERO),
     };
-    Ok((read, age))
+    Ok((read, arrived))
 }
 
-/// The wall clock, as the kernel stamps arrivals with it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct WallTime(Duration);
+/// One moment on two clocks: the cell's, and the wall clock, which the kernel
+/// stamps arrivals with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) cell: Duration,
+    wall: Duration,
+}
 
-impl WallTime {
-    /// Now.
-    pub(crate) fn now() -> Self {
+impl Moment {
+    /// Now. A thread that is kept from running between its looks at the two
+    /// clocks would date everything wrongly by as much, so it looks again.
+    pub(crate) fn now(clock: &dyn Clock) -> Self {
+        const APART: Duration = Duration::from_micros(20);
+        const LOOKS: usize = 8;
+        let (mut best, mut apart) = Self::look(clock);
+        for _ in 1..LOOKS {
+            if apart < APART {
+                break;
+            }
+            let (moment, distance) = Self::look(clock);
+            if distance < apart {
+                (best, apart) = (moment, distance);
+            }
+        }
+        best
+    }
+
+    /// Both clocks, and how far apart the looks at them were at most.
+    fn look(clock: &dyn Clock) -> (Self, Duration) {
+        let cell = clock.now();
         let now = clock_gettime(ClockId::Realtime);
         let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
         let nanos = u32::try_from(now.tv_nsec).unwrap_or(0);
-        Self(Duration::new(seconds, nanos))
+        let wall = Duration::new(seconds, nanos);
+        (Self { cell, wall }, clock.now().saturating_sub(cell))
+    }
+
+    /// A time of the wall clock on the cell's clock; it may lie behind this
+    /// moment.
+    fn on_cell_clock(self, wall: Duration) -> Duration {
+        (self.cell + wall).saturating_sub(self.wall)
     }
 }
 

@@ -32,6 +32,7 @@ fn effect(name: &str, key: Option<&str>) -> What {
     What::Effect {
         name: name.into(),
         key: key.map(str::to_owned),
+        since_us: 0,
     }
 }
 

@@ -30,6 +30,7 @@ pub struct Served {
     pub record: Arc<Memory>,
     pub clock: Arc<dyn Clock>,
     waits: Arc<AtomicBool>,
+    held: Arc<AtomicBool>,
     running: Running,
 }
 
@@ -37,10 +38,16 @@ pub struct Served {
 struct Watched {
     clock: Arc<dyn Clock>,
     waits: Arc<AtomicBool>,
+    /// While this is so, the servers get no turn: they hang at the next look.
+    held: Arc<AtomicBool>,
 }
 
 impl Clock for Watched {
     fn now(&self) -> Duration {
+        let is_server = || std::thread::current().name() == Some("scripted-servers");
+        while self.held.load(Ordering::Acquire) && is_server() {
+            std::thread::yield_now();
+        }
         self.clock.now()
     }
 
@@ -73,7 +80,9 @@ fn armed_with(clock: Arc<dyn Clock>) -> (Armed, SocketAddr, Arc<Memory>, Arc<dyn
 
 pub fn serve(script: ServerScript) -> Served {
     let waits = Arc::new(AtomicBool::new(false));
+    let held = Arc::new(AtomicBool::new(false));
     let (armed, address, record, clock) = armed_with(Arc::new(Watched {
+        held: held.clone(),
         clock: RealClock::start(),
         waits: waits.clone(),
     }));
@@ -83,6 +92,7 @@ pub fn serve(script: ServerScript) -> Served {
         record,
         clock,
         waits,
+        held,
         running,
     }
 }
@@ -145,7 +155,34 @@ impl Served {
 
     /// Ends the cell: what happened.
     pub fn end(self) -> Happened {
-        self.running.client_ended();
+        let now = self.clock.now();
+        self.end_at(now)
+    }
+
+    /// The servers get no turn until they are let go.
+    pub fn hold_up(&self) {
+        self.held.store(true, Ordering::Release);
+    }
+
+    /// The servers get turns again.
+    pub fn let_go(&self) {
+        self.held.store(false, Ordering::Release);
+    }
+
+    /// The client is about to be stopped.
+    pub fn stopping(&self) {
+        self.running.stopping();
+    }
+
+    /// Ends a cell whose client is being stopped: what happened.
+    pub fn stop(self) -> Happened {
+        self.stopping();
+        self.end()
+    }
+
+    /// Ends a cell whose client ended at this time: what happened.
+    pub fn end_at(self, at: Duration) -> Happened {
+        self.running.client_ended_at(at);
         self.running.close().unwrap();
         Happened::of(&self.record)
     }
@@ -179,7 +216,7 @@ impl Happened {
 
     fn proofs(&self, lanes: &[Lane]) -> Vec<String> {
         let proof = |event: &ServerEvent| match &event.what {
-            What::Fired { lane, proof } if lanes.contains(lane) => Some(proof.clone()),
+            What::Fired { lane, proof, .. } if lanes.contains(lane) => Some(proof.clone()),
             _ => None,
         };
         self.events.iter().filter_map(proof).collect()

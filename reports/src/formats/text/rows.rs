@@ -1,6 +1,8 @@
 //! The lines of the matrix: headings of areas and scenarios, and a line for
 //! each case, or for several cases of a scenario that look the same.
 
+use std::collections::BTreeSet;
+
 use super::mark;
 use crate::harmless::one_line;
 use crate::record::Cell;
@@ -92,8 +94,13 @@ fn fold<'a>(rows: &'a [Row<'a>]) -> Vec<Vec<&'a Row<'a>>> {
 }
 
 /// The columns' values over a fold: `with=reset after=0,1,2`, or first and last
-/// where there are more than four.
+/// where there are more than four. That reads as every value with every other;
+/// where some of these are not in the fold, its first and last row are named.
 fn values(fold: &[&Row<'_>]) -> String {
+    if let ([first, .., last], false) = (fold, is_product(fold)) {
+        let between = if fold.len() == 2 { "; " } else { " … " };
+        return format!("{}{between}{}", values(&[first]), values(&[last]));
+    }
     let names = fold[0].columns.iter().map(|(name, _)| name);
     let parts: Vec<String> = names
         .enumerate()
@@ -113,4 +120,14 @@ fn values(fold: &[&Row<'_>]) -> String {
         })
         .collect();
     parts.join(" ")
+}
+
+/// Whether a fold has every value of a column with every value of the others.
+fn is_product(fold: &[&Row<'_>]) -> bool {
+    let values = |place: usize| {
+        let values = fold.iter().filter_map(|row| row.columns.get(place));
+        values.collect::<BTreeSet<_>>().len()
+    };
+    let columns = fold.first().map_or(0, |row| row.columns.len());
+    (0..columns).map(values).product::<usize>() == fold.len()
 }

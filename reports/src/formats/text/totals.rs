@@ -91,18 +91,47 @@ pub(super) fn render(record: &RunRecord, view: &View) -> String {
         .suite_digest
         .get(..12)
         .unwrap_or(&record.suite_digest);
+    let suite = match digest {
+        // A cell alone does not know it.
+        "" => String::new(),
+        digest => format!(" suite {digest},"),
+    };
     let what = format!(
-        "wirefault {}, suite {digest}, seed {}.",
+        "wirefault {},{suite} seed {}.",
         record.tool_version, record.seed
     );
     let mut out = String::new();
-    for line in wrap(&one_line(&text), view.width) {
-        out.push_str(&line);
-        out.push('\n');
+    for text in [text].into_iter().chain(bounded(record)) {
+        for line in wrap(&one_line(&text), view.width) {
+            out.push_str(&line);
+            out.push('\n');
+        }
     }
     out.push_str(&one_line(&what));
     out.push('\n');
     out
+}
+
+/// In how many cells the harness made the end, and how: of them it is not known
+/// what would have come later. None when all clients ended by themselves.
+fn bounded(record: &RunRecord) -> Option<String> {
+    let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in &record.cells {
+        if let Some(how) = cell.judged.ended_by.and_then(words::bounded) {
+            *ends.entry(how).or_default() += 1;
+        }
+    }
+    let count: usize = ends.values().sum();
+    let parts: Vec<String> = ends
+        .iter()
+        .map(|(how, count)| format!("{count} {how}"))
+        .collect();
+    (count > 0).then(|| {
+        format!(
+            "Bounded: {}; requests after that end are not ruled out.",
+            parts.join(", ")
+        )
+    })
 }
 
 /// Verdicts of the cells with this disposition.

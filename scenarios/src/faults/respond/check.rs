@@ -226,11 +226,19 @@ fn complete_cut(respond: &Respond, message: &Message, refused: &mut Refused<'_, 
         return;
     }
     let at = message.offset(point);
-    let whole_by_close = respond.framing == Framing::Close
-        && end == End::Close
-        && !respond.is_endless()
-        && at >= message.bytes.len();
-    if whole_by_close || message.complete.is_some_and(|complete| complete <= at) {
+    // An orderly close is the end of such content wherever it comes (RFC 9112
+    // section 6.3): no client can tell the rest from nothing.
+    let whole_by_close =
+        respond.framing == Framing::Close && end == End::Close && at >= message.head;
+    if whole_by_close {
+        refused.say(
+            "cut",
+            ids::CUT_OF_WHOLE,
+            "this cut leaves a complete message",
+            "without a length, an orderly close is the end of the content",
+            "write `with: reset`, or another `framing`",
+        );
+    } else if message.complete.is_some_and(|complete| complete <= at) {
         refused.say(
             "cut",
             ids::CUT_OF_WHOLE,

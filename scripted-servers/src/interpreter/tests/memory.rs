@@ -139,18 +139,18 @@ impl Memory {
 }
 
 impl Transport for Memory {
-    fn try_read(&mut self, into: &mut [u8]) -> io::Result<(usize, Duration)> {
+    fn try_read(&mut self, into: &mut [u8], clock: &dyn Clock) -> io::Result<(usize, Duration)> {
         let mut state = self.state();
         let read = into.len().min(state.to_server.len());
         if read > 0 {
             for (place, byte) in state.to_server.drain(..read).enumerate() {
                 into[place] = byte;
             }
-            Ok((read, Duration::ZERO))
+            Ok((read, clock.now()))
         } else if state.peer_reset {
             Err(io::ErrorKind::ConnectionReset.into())
         } else if state.peer_fin {
-            Ok((0, Duration::ZERO))
+            Ok((0, clock.now()))
         } else {
             Err(io::ErrorKind::WouldBlock.into())
         }
@@ -208,6 +208,10 @@ impl Transport for Memory {
 
     fn unacknowledged(&self) -> u64 {
         self.state().untaken().saturating_sub(WINDOW) as u64
+    }
+
+    fn since_acknowledgement(&self) -> Option<Duration> {
+        None
     }
 
     fn peer(&self) -> Peer {

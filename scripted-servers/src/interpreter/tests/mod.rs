@@ -94,9 +94,9 @@ fn play(steps: Vec<WireStep>, inside_head: bool, acts: Vec<(u64, Act)>) -> Outco
         if over {
             line.close();
         } else {
-            cell.set_over();
             let before = clock.now();
-            drain(&mut line).await;
+            cell.set_over(before);
+            drain(&mut line, ConnectionAct::Serve).await;
             assert!(
                 clock.now() - before < Duration::from_secs(2),
                 "draining took long"
@@ -263,16 +263,62 @@ fn what_arrives_of_a_request_after_its_script_was_stopped_takes_no_step() {
             () = live(&mut scene.line, ConnectionAct::Serve, 0) => panic!("it ended"),
             _busy = scene.clock.sleep_until(Duration::from_secs(1)) => {}
         }
+        scene.cell.set_over(scene.clock.now());
+        let later = scene.clock.now() + Duration::from_millis(1);
+        let _busy = scene.clock.sleep_until(later).await;
         scene.memory.act(Act::Send(REQUEST.len()), &mut says);
-        scene.cell.set_over();
-        drain(&mut scene.line).await;
+        drain(&mut scene.line, ConnectionAct::Serve).await;
         let events = scene.record.events();
         let has = |wanted: fn(&What) -> bool| events.iter().any(|event| wanted(&event.what));
         assert!(has(|what| matches!(
             what,
-            What::Delivered { drained: false, .. }
+            What::Delivered { drained: true, .. }
         )));
         assert!(!has(|what| matches!(what, What::Taken { .. })));
+    });
+}
+
+#[test]
+fn a_script_that_gets_another_turn_after_the_client_ended_does_nothing() {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Request),
+        WireStep::Wait(Duration::from_millis(100)),
+        WireStep::Effect(Effect {
+            name: "order".into(),
+            key: None,
+        }),
+        WireStep::Send(b"late".as_slice().into()),
+        WireStep::Fired("late"),
+        WireStep::End(End::Reset),
+    ];
+    in_jumping_time(async {
+        let mut scene = scene(Step::new(WireProgram {
+            steps,
+            answer: None,
+        }));
+        let mut says = REQUEST.iter().copied().collect();
+        scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+        let cell = scene.cell.clone();
+        let ended_at = Duration::from_millis(50);
+        let end = async {
+            let _busy = scene.clock.sleep_until(ended_at).await;
+            cell.set_over(ended_at);
+            scene.clock.sleep_until(Duration::from_secs(1)).await
+        };
+        tokio::select! {
+            biased;
+            () = live(&mut scene.line, ConnectionAct::Serve, 0) => panic!("it went on"),
+            _busy = end => {}
+        }
+        drain(&mut scene.line, ConnectionAct::Serve).await;
+        let events = scene.record.events();
+        let has = |wanted: fn(&What) -> bool| events.iter().any(|event| wanted(&event.what));
+        assert!(has(|what| matches!(what, What::Delivered { .. })));
+        assert!(!has(|what| matches!(
+            what,
+            What::Effect { .. } | What::Ended { .. } | What::Fired { .. }
+        )));
+        assert!(scene.memory.written().is_empty());
     });
 }
 
@@ -305,6 +351,50 @@ fn a_cut_waits_for_the_rest_of_a_small_request_but_not_for_ever() {
         !delivered && at >= millis(2_000) && at < millis(2_020),
         "{at:?}"
     );
+}
+
+#[test]
+fn an_idle_connection_is_not_reset_before_the_answer_is_taken() {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Request),
+        WireStep::Send(b"answer".as_slice().into()),
+        WireStep::Fired("idle"),
+        WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Reset),
+    ];
+    let acts = vec![(0, Act::Send(REQUEST.len())), (300, Act::Read(6))];
+    let outcome = play(steps, false, acts);
+    assert!(outcome.ended_by_server);
+    assert!(outcome.over_at >= Some(Duration::from_millis(300)));
+    assert_eq!(fired_events(&outcome.events), 1);
+}
+
+#[test]
+fn what_comes_in_pieces_after_a_fin_is_counted_whole() {
+    let program = WireProgram {
+        steps: vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::End(End::Close),
+        ],
+        answer: None,
+    };
+    let says = [REQUEST, REQUEST].concat();
+    let half = REQUEST.len() / 2;
+    let acts = vec![
+        (0, Act::Send(REQUEST.len())),
+        (100, Act::Send(half)),
+        (10, Act::Send(REQUEST.len() - half)),
+    ];
+    let events = in_jumping_time(async {
+        let mut scene = scene(Step::new(program));
+        tokio::spawn(scene.memory.clone().play(says, acts));
+        live(&mut scene.line, ConnectionAct::Serve, 0).await;
+        scene.line.close();
+        scene.record.events()
+    });
+    let count =
+        |wanted: fn(&What) -> bool| events.iter().filter(|event| wanted(&event.what)).count();
+    assert_eq!(count(|what| matches!(what, What::Delivered { .. })), 2);
+    assert_eq!(count(|what| matches!(what, What::Taken { .. })), 1);
 }
 
 #[test]
