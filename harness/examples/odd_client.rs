@@ -27,6 +27,7 @@ fn main() -> Done {
         "late-request" => late_request(),
         "late-by-three-seconds" => late_by_three_seconds(),
         "deaf-to-finish" => deaf_to_finish(),
+        "works-after-report" => works_after_report(),
         "for-ever" => for_ever(),
         "garbage" => print("this is not the protocol\n".as_bytes()),
         "escapes" => print(b"\x1b]0;owned\x07\x1b[2J::error::x\0\n"),
@@ -77,6 +78,17 @@ fn late_request() -> Done {
         report(&call)?;
         std::thread::sleep(Duration::from_millis(100));
         request(&call)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps a processor busy for twice the quiet time after its report, as the
+/// compiler of a runtime does, and then ends by itself.
+fn works_after_report() -> Done {
+    good_then_exit()?;
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < Duration::from_millis(700) {
+        std::hint::spin_loop();
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -84,6 +84,13 @@ fn a_client_that_ends_by_itself_is_left_alone() {
 }
 
 #[test]
+fn a_client_that_still_works_after_its_report_is_left_alone() {
+    let ran = run_one(plan(), odd("works-after-report"));
+    assert_eq!(ended_by(&ran), Some(EndedBy::Exit));
+    assert!(!ran.client().contains(&&ClientEvent::FinishSent));
+}
+
+#[test]
 fn several_calls_are_handed_over_in_one_work() {
     let mut plan = plan();
     plan.calls = (1..=3).map(call).collect();

@@ -15,7 +15,7 @@ use std::time::Duration;
 use harness::run::{Interrupt, RunEvent, run_cells};
 use rustix::process::{Pid, Signal, kill_process};
 use scenarios::evidence::{ClientEvent, Event};
-use scenarios::verdict::{FindingName, Verdict};
+use scenarios::verdict::Verdict;
 use scripted_servers::clock::RealClock;
 use scripted_servers::event::What;
 use support::cells::{adapter, job, odd, options, plan};
@@ -264,57 +264,6 @@ fn sigterm_and_sigint_end_a_run_in_order() {
         assert_eq!(run.signal(signal).code(), Some(0));
         let (_, verdict) = harness::cell::judge_again(&run.cell("endless")).unwrap();
         assert_eq!(verdict.verdict, Verdict::Error);
-    }
-}
-
-/// Its promise is rejected by the first answer; its second attempt goes out
-/// 150 ms later, and then the program ends by itself.
-const LATE_RETRY: &str = r#"
-const lines = require('node:readline').createInterface({ input: process.stdin });
-lines.once('line', (line) => {
-  lines.close();
-  process.stdin.unref?.();
-  const [call] = JSON.parse(line).calls;
-  const attempt = () => fetch(call.url).then((answer) => answer.text());
-  const work = attempt().then(() => {
-    setTimeout(() => attempt().catch(() => {}), 150);
-    throw new Error('gave up');
-  });
-  work.catch((error) => {
-    const shown = { error: [{ type: error.name, message: error.message }] };
-    console.log(JSON.stringify({ report: { call: call.id, shown } }));
-  });
-});
-"#;
-
-#[test]
-fn a_retry_that_goes_out_after_the_report_is_seen_in_twenty_of_twenty() {
-    if !needs::is_there("node", "a retry after the report, twenty times") {
-        return;
-    }
-    let run = TempDir::new().unwrap();
-    let program = run.path().join("late-retry.cjs");
-    std::fs::write(&program, LATE_RETRY).unwrap();
-    let client = adapter(&["node", &program.to_string_lossy()]);
-    let jobs = (0..20)
-        .map(|n| job(&format!("cell-{n}"), plan(), client.clone()))
-        .collect();
-    let done = run_cells(jobs, &options(run.path()), &mut |_| {}).unwrap();
-    assert_eq!(done.len(), 20);
-    for done in done {
-        let verdict = &done.verdict;
-        assert_eq!(
-            verdict.delivered.get("api"),
-            Some(&2),
-            "{}: {verdict:?}",
-            done.id
-        );
-        let name = FindingName::DeliveredAfterClaim;
-        assert!(
-            verdict.findings.iter().any(|finding| finding.name == name),
-            "{}: {verdict:?}",
-            done.id
-        );
     }
 }
 

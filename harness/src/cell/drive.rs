@@ -85,6 +85,8 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         stdin: Input::new(launched.stdin),
         stdout: Output::new(launched.stdout, Kept::create(&errand.stdout)?),
         stderr: Output::new(launched.stderr, Kept::create(&errand.stderr)?),
+        until: now,
+        heard_at: now,
         complete: None,
         ended_at: None,
         killed: false,
@@ -109,6 +111,10 @@ struct Driver<'a> {
     stdin: Input,
     stdout: Output,
     stderr: Output,
+    /// What is decided now was last put off until then.
+    until: Duration,
+    /// When the client printed what was heard last, or was started.
+    heard_at: Duration,
     /// When the last report came.
     complete: Option<Duration>,
     /// When the client ended, while what it left is looked at.
@@ -131,6 +137,9 @@ enum Woken {
 impl Driver<'_> {
     async fn run(mut self, launcher: &mut Watch) -> io::Result<Ended> {
         loop {
+            if self.clock.now() >= self.until {
+                self.processors.look(self.clock.now());
+            }
             let facts = self.facts();
             let until = match self.ending.next(self.clock.now(), &facts) {
                 Act::WaitUntil(until) => until,
@@ -148,6 +157,7 @@ impl Driver<'_> {
                 }
                 Act::Abandon => return self.broken(launcher, "does not answer"),
             };
+            self.until = until;
             match self.wait(launcher, until).await? {
                 Woken::Status(None) => {
                     return self.broken(launcher, "was killed, not by wirefault");
@@ -198,6 +208,8 @@ impl Driver<'_> {
         Facts {
             complete: self.complete,
             last_traffic: self.log.last_traffic(),
+            at_work: self.processors.at_work(),
+            starved: self.processors.starved(),
             limit: self.signals.borrow().limit,
         }
     }
@@ -227,7 +239,7 @@ impl Driver<'_> {
                 // left in its pipes stays there, and its time is known.
                 (self.client_ended)(ended_at);
                 self.exited(code, signal)?;
-                self.ending.going(self.clock.now());
+                self.ending.ended(ended_at, self.clock.now());
             }
             Status::Swept { count, left } => return self.swept(count, left).map(Some),
         }
@@ -237,6 +249,7 @@ impl Driver<'_> {
     fn spawned(&mut self, pid: u32) {
         let now = self.clock.now();
         self.ending.working(now);
+        self.heard_at = now;
         self.processors.started(pid, now);
         let args = self.args.to_vec();
         self.tell(ClientEvent::Spawned { pid, args });
@@ -315,19 +328,25 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Takes what the client has said.
+    /// Takes what the client has said. It was said when it was printed, however late
+    /// it is read.
     fn heard(&mut self, events: Vec<ClientEvent>) {
         let is_report = |event: &ClientEvent| matches!(event, ClientEvent::Report(_));
         let reported = events.iter().any(is_report);
+        let printed = self.clock.now().saturating_sub(self.stdout.printed_ago());
+        let at = printed.min(self.ended_at.unwrap_or(Duration::MAX));
+        self.heard_at = at.max(self.heard_at);
         for event in events {
-            self.tell(event);
+            self.log.client_at(self.heard_at, event);
         }
         if reported {
             self.processors.sample();
             self.tell(self.processors.run_delay());
         }
         if self.complete.is_none() && self.talk.is_complete() {
-            self.complete = Some(self.clock.now());
+            let now = self.clock.now();
+            self.complete = Some(now);
+            self.processors.watch(now);
         }
     }
 

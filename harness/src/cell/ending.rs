@@ -16,6 +16,13 @@ const LINGER: Duration = Duration::from_secs(10);
 /// The part of that which the deadline does not take away.
 const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
+/// A program that is at work after its last report, and does nothing that a
+/// server sees, is not taken to be idle for so long.
+const LONGEST_WORK: Duration = Duration::from_secs(5);
+
+/// Starvation puts the deadline off by no more than this.
+const LONGEST_STARVED: Duration = Duration::from_secs(30);
+
 /// Time that starting a program, or killing it, may take the launcher.
 const LAUNCHER_PATIENCE: Duration = Duration::from_secs(15);
 
@@ -26,6 +33,11 @@ pub(super) struct Facts {
     pub(super) complete: Option<Duration>,
     /// When a server last saw the client do something.
     pub(super) last_traffic: Option<Duration>,
+    /// When the program was last seen at work on a processor, or waiting for
+    /// one, as far as that was looked at.
+    pub(super) at_work: Option<Duration>,
+    /// How long the program was kept from running.
+    pub(super) starved: Duration,
     /// The count that was reached, if one was.
     pub(super) limit: Option<EndedBy>,
 }
@@ -67,8 +79,13 @@ enum State {
     Starting(Duration),
     /// The program works, until this deadline.
     Working(Duration),
-    /// It was told to finish, and is killed at this time.
-    Finishing(Duration),
+    /// It was told to finish.
+    Finishing {
+        /// When it was told.
+        since: Duration,
+        /// When it is killed, at the earliest.
+        until: Duration,
+    },
     /// Its end was ordered for this reason; the launcher is given up at this
     /// time.
     Killing(Option<EndedBy>, Duration),
@@ -88,9 +105,19 @@ impl Ending {
         self.state = State::Working(now + self.patience.deadline);
     }
 
-    /// The end was ordered from elsewhere, or has come.
+    /// The end was ordered from elsewhere.
     pub(super) fn going(&mut self, now: Duration) {
         let by = self.ended_by_us();
+        self.state = State::Killing(by, now + LAUNCHER_PATIENCE);
+    }
+
+    /// The program ended at this time, which is only known now. What was ordered
+    /// later did not end it.
+    pub(super) fn ended(&mut self, at: Duration, now: Duration) {
+        let by = match self.state {
+            State::Finishing { since, .. } if at < since => None,
+            _ => self.ended_by_us(),
+        };
         self.state = State::Killing(by, now + LAUNCHER_PATIENCE);
     }
 
@@ -99,13 +126,23 @@ impl Ending {
         match self.state {
             State::Starting(since) => abandon_at(now, since + LAUNCHER_PATIENCE),
             State::Killing(_, until) => abandon_at(now, until),
-            State::Working(_) | State::Finishing(_) if facts.limit.is_some() => {
+            State::Working(_) | State::Finishing { .. } if facts.limit.is_some() => {
                 self.kill(now, facts.limit)
             }
-            State::Finishing(until) if now < until => Act::WaitUntil(until),
-            State::Finishing(_) => self.kill(now, Some(EndedBy::Finish)),
-            State::Working(deadline) if now >= deadline => self.kill(now, Some(EndedBy::Deadline)),
-            State::Working(deadline) => self.work(now, deadline, facts),
+            State::Finishing { since, until } => {
+                let until = until.max(idle_since(since, facts) + FINISH_PATIENCE);
+                if now < until {
+                    return Act::WaitUntil(until);
+                }
+                self.kill(now, Some(EndedBy::Finish))
+            }
+            State::Working(deadline) => {
+                let deadline = deadline + facts.starved.min(LONGEST_STARVED);
+                if now >= deadline {
+                    return self.kill(now, Some(EndedBy::Deadline));
+                }
+                self.work(now, deadline, facts)
+            }
         }
     }
 
@@ -124,7 +161,7 @@ impl Ending {
     fn ended_by_us(&self) -> Option<EndedBy> {
         match self.state {
             State::Starting(_) | State::Working(_) => None,
-            State::Finishing(_) => Some(EndedBy::Finish),
+            State::Finishing { .. } => Some(EndedBy::Finish),
             State::Killing(by, _) => by,
         }
     }
@@ -136,12 +173,15 @@ impl Ending {
         let silent_since = facts
             .last_traffic
             .map_or(complete, |last| last.max(complete));
-        let quiet_at = silent_since + self.patience.quiet;
+        let quiet_at = idle_since(silent_since, facts) + self.patience.quiet;
         if now < quiet_at {
             return Act::WaitUntil(quiet_at.min(deadline));
         }
         let until = (now + LINGER).min(deadline);
-        self.state = State::Finishing(until.max(now + FINISH_PATIENCE));
+        self.state = State::Finishing {
+            since: now,
+            until: until.max(now + FINISH_PATIENCE),
+        };
         Act::Finish
     }
 
@@ -149,6 +189,13 @@ impl Ending {
         self.state = State::Killing(by, now + LAUNCHER_PATIENCE);
         Act::Kill
     }
+}
+
+/// Since when a program does nothing, not even work that a busy machine keeps it
+/// from doing.
+fn idle_since(silent_since: Duration, facts: &Facts) -> Duration {
+    let at_work = facts.at_work.unwrap_or_default();
+    at_work.min(silent_since + LONGEST_WORK).max(silent_since)
 }
 
 fn abandon_at(now: Duration, until: Duration) -> Act {
@@ -224,6 +271,67 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_still_works_after_its_report_is_not_told_to_finish() {
+        let mut ending = working(true);
+        let at_work = |at| Facts {
+            at_work: Some(ms(at)),
+            ..complete(1_000)
+        };
+        assert_eq!(
+            ending.next(ms(1_300), &at_work(1_290)),
+            Act::WaitUntil(ms(1_590))
+        );
+        assert_eq!(ending.next(ms(1_590), &at_work(1_290)), Act::Finish);
+    }
+
+    #[test]
+    fn a_program_that_works_without_end_is_told_to_finish_all_the_same() {
+        let mut ending = working(true);
+        let facts = Facts {
+            at_work: Some(ms(6_300)),
+            ..complete(1_000)
+        };
+        let quiet_at = ms(1_000) + LONGEST_WORK + ms(300);
+        assert_eq!(ending.next(ms(1_300), &facts), Act::WaitUntil(quiet_at));
+        assert_eq!(ending.next(quiet_at, &facts), Act::Finish);
+    }
+
+    #[test]
+    fn a_program_that_works_on_its_end_is_not_killed_meanwhile() {
+        let patience = Patience {
+            deadline: ms(2_000),
+            quiet: ms(300),
+            can_finish: true,
+        };
+        let mut ending = Ending::starting(patience, ms(0));
+        ending.working(ms(0));
+        assert_eq!(ending.next(ms(1_300), &complete(1_000)), Act::Finish);
+        let facts = Facts {
+            at_work: Some(ms(3_200)),
+            ..complete(1_000)
+        };
+        assert_eq!(ending.next(ms(3_300), &facts), Act::WaitUntil(ms(5_200)));
+        assert_eq!(ending.next(ms(5_200), &facts), Act::Kill);
+    }
+
+    #[test]
+    fn time_in_which_the_program_was_kept_from_running_puts_the_deadline_off() {
+        let mut ending = working(true);
+        let starved = |by| Facts {
+            starved: ms(by),
+            ..Facts::default()
+        };
+        assert_eq!(
+            ending.next(ms(10_100), &starved(700)),
+            Act::WaitUntil(ms(10_800))
+        );
+        assert_eq!(ending.next(ms(10_800), &starved(700)), Act::Kill);
+        let mut ending = working(true);
+        let longest = ms(10_100) + LONGEST_STARVED;
+        assert_eq!(ending.next(longest, &starved(999_999)), Act::Kill);
+    }
+
+    #[test]
     fn traffic_before_the_report_does_not_shorten_the_quiet_time() {
         let mut ending = working(true);
         let facts = Facts {
@@ -276,6 +384,18 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_had_ended_before_it_was_told_to_finish_has_ended_by_itself() {
+        let finished = |at| {
+            let mut ending = working(true);
+            assert_eq!(ending.next(ms(1_300), &complete(1_000)), Act::Finish);
+            ending.ended(ms(at), ms(1_500));
+            ending.ended_by(false, None)
+        };
+        assert_eq!(finished(1_299), EndedBy::Exit);
+        assert_eq!(finished(1_301), EndedBy::Finish);
+    }
+
+    #[test]
     fn a_program_that_cannot_be_told_is_never_told() {
         let mut ending = working(false);
         assert_eq!(
@@ -314,7 +434,7 @@ mod tests {
     #[test]
     fn a_program_that_is_left_alone_has_ended_by_itself() {
         let mut ending = working(true);
-        ending.going(ms(500));
+        ending.ended(ms(490), ms(500));
         assert_eq!(ending.ended_by(false, None), EndedBy::Exit);
     }
 }

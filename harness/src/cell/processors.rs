@@ -15,12 +15,20 @@ const IDLE_CHECK: Duration = Duration::from_millis(100);
 /// The client as seen from the processors.
 pub(super) struct Processors {
     slot: Slot,
+    slot_is_held: bool,
     pid: Option<u32>,
-    /// Nanoseconds on a processor, at the last look.
-    last_run: Option<u64>,
+    last: Option<Look>,
     next_look: Option<Duration>,
+    /// When the client was last seen at work, while that is looked at.
+    at_work: Option<Duration>,
     /// Run delay by thread, as last seen; threads that have ended keep theirs.
     delays: BTreeMap<i32, u64>,
+}
+
+/// What was seen at a look.
+struct Look {
+    at: Duration,
+    run_ns: u64,
 }
 
 impl Processors {
@@ -28,9 +36,11 @@ impl Processors {
     pub(super) fn new(slot: Slot) -> Self {
         Self {
             slot,
+            slot_is_held: true,
             pid: None,
-            last_run: None,
+            last: None,
             next_look: None,
+            at_work: None,
             delays: BTreeMap::new(),
         }
     }
@@ -45,7 +55,23 @@ impl Processors {
     /// ended.
     pub(super) fn give_back(&mut self) {
         self.slot.release();
-        self.next_look = None;
+        self.slot_is_held = false;
+        if self.at_work.is_none() {
+            self.next_look = None;
+        }
+    }
+
+    /// From here on it matters when the client was last at work.
+    pub(super) fn watch(&mut self, now: Duration) {
+        self.at_work = Some(now);
+        self.last = None;
+        self.next_look = Some(now);
+    }
+
+    /// When the client was last seen to run, or to wait for a processor or a
+    /// disk; none while that is not looked at.
+    pub(super) fn at_work(&self) -> Option<Duration> {
+        self.at_work
     }
 
     /// When [`Processors::look`] is to be called, if at all.
@@ -53,21 +79,36 @@ impl Processors {
         self.next_look
     }
 
-    /// A client that never connects gives its slot back when it has gone idle.
+    /// Looks at whether the client is at work. One that never connects gives its
+    /// slot back when it has gone idle.
     pub(super) fn look(&mut self, now: Duration) {
-        let (Some(pid), Some(due)) = (self.pid, self.next_look) else {
+        let Some(pid) = self.pid else {
             return;
         };
-        if now < due {
+        let usage = Usage::of_tree(pid);
+        self.delays.extend(&usage.delay_ns);
+        if self.next_look.is_none_or(|due| now < due) {
             return;
         }
-        let usage = Usage::of_tree(pid);
-        if self.last_run == Some(usage.run_ns) && !usage.wants_to_run {
+        let ran = self.last.as_ref().map(|last| Look {
+            at: now.saturating_sub(last.at),
+            run_ns: usage.run_ns.saturating_sub(last.run_ns),
+        });
+        let is_still = ran.as_ref().is_some_and(|ran| ran.run_ns == 0) && !usage.wants_to_run;
+        if self.slot_is_held && is_still {
             self.give_back();
-        } else {
-            self.last_run = Some(usage.run_ns);
-            self.next_look = Some(now + IDLE_CHECK);
         }
+        // A runtime that does a little by itself now and then is not at work.
+        let is_busy = ran.is_some_and(|ran| u128::from(ran.run_ns) * 2 > ran.at.as_nanos());
+        if self.at_work.is_some() && (is_busy || usage.wants_to_run) {
+            self.at_work = Some(now);
+        }
+        self.last = Some(Look {
+            at: now,
+            run_ns: usage.run_ns,
+        });
+        let goes_on = self.slot_is_held || self.at_work.is_some();
+        self.next_look = goes_on.then_some(now + IDLE_CHECK);
     }
 
     /// Reads the run delay of every thread that there is now.
@@ -80,9 +121,16 @@ impl Processors {
     /// The client has ended; its first thread had this run delay.
     pub(super) fn ended(&mut self, run_delay_ns: u64) {
         self.give_back();
+        self.at_work = None;
+        self.next_look = None;
         if let Some(tid) = self.pid.and_then(|pid| i32::try_from(pid).ok()) {
             self.delays.insert(tid, run_delay_ns);
         }
+    }
+
+    /// The most that one thread of the client was kept from running.
+    pub(super) fn starved(&self) -> Duration {
+        Duration::from_nanos(self.delays.values().max().copied().unwrap_or(0))
     }
 
     /// The run delay so far.

@@ -5,12 +5,14 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 
 use super::kept::Kept;
 use crate::command::Seen;
+use crate::launch::{Written, last_written};
 
 /// Bytes read at once.
 const CHUNK: usize = 32 * 1024;
@@ -24,6 +26,7 @@ pub(super) struct Output {
     pipe: Option<pipe::Receiver>,
     chunk: Vec<u8>,
     kept: Kept,
+    written: Option<Written>,
 }
 
 impl Output {
@@ -33,6 +36,7 @@ impl Output {
             pipe: Some(pipe),
             chunk: vec![0; CHUNK],
             kept,
+            written: None,
         }
     }
 
@@ -49,10 +53,18 @@ impl Output {
     pub(super) fn take(&mut self, count: usize) -> io::Result<&[u8]> {
         if count == 0 {
             self.pipe = None;
+        } else {
+            // Behind the read: a later write makes this late, never early.
+            self.written = self.pipe.as_ref().and_then(last_written);
         }
         let bytes = &self.chunk[..count];
         self.kept.take(bytes)?;
         Ok(bytes)
+    }
+
+    /// How long ago what was read last had been printed, at least.
+    pub(super) fn printed_ago(&self) -> Duration {
+        self.written.map_or(Duration::ZERO, Written::ago)
     }
 
     /// Reads all that is there now and takes it. Past the runtime, which may

@@ -6,7 +6,7 @@ use std::io::{self, IoSlice, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +16,7 @@ use rustix::process::{getpid, getsid, set_child_subreaper};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
+use super::stamped;
 use super::tree::sweep;
 use super::{ARGUMENT, GO, KILL, Status};
 
@@ -35,6 +36,7 @@ pub struct Launcher {
     // Dropped before `process`, which then sees the end and is done.
     control: StdUnixStream,
     process: Process,
+    folder: PathBuf,
 }
 
 impl Launcher {
@@ -56,6 +58,7 @@ impl Launcher {
         Ok(Self {
             control: ours,
             process: Process::spawn(command)?,
+            folder: folder.to_owned(),
         })
     }
 
@@ -69,7 +72,7 @@ impl Launcher {
             }
             Stdin::Nothing => (std::fs::File::open("/dev/null")?.into(), None),
         };
-        let (stdout, client_stdout) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (stdout, client_stdout) = stamped::pipe(&self.folder)?;
         let (stderr, client_stderr) = pipe_with(PipeFlags::CLOEXEC)?;
         send_order(
             &self.control,

@@ -14,6 +14,7 @@
 mod handle;
 mod launcher;
 mod procfs;
+mod stamped;
 mod tree;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use handle::{Launched, Launcher, Stdin, Watch, become_subreaper};
 pub use launcher::main;
 pub(crate) use procfs::Usage;
+pub(crate) use stamped::{Written, last_written};
 
 /// The launcher's argument.
 pub const ARGUMENT: &str = "__launch";

@@ -13,8 +13,9 @@ use crate::transport::{Peer, Transport};
 /// What has not changed for so long has settled.
 const SETTLED: Duration = Duration::from_millis(20);
 /// The rest of a small request is waited for so long: its client may be waiting
-/// for a processor between two writes.
-const REST_DUE: Duration = Duration::from_millis(500);
+/// for a processor between two writes, and on a busy machine that has taken a
+/// quarter of a second.
+const REST_DUE: Duration = Duration::from_secs(2);
 /// Settling ends after this, whatever still comes.
 const SETTLING: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(4);
