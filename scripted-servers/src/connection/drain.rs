@@ -49,7 +49,7 @@ pub(crate) async fn drain<T: Transport>(line: &mut Connection<T>, act: Connectio
 impl<T: Transport> Connection<T> {
     /// The script of the current exchange is over: what still arrives of its
     /// request takes no step.
-    fn end_script(&mut self) {
+    pub(crate) fn end_script(&mut self) {
         if let Some(exchange) = &mut self.exchange {
             exchange.scripted = false;
         }

@@ -53,6 +53,20 @@ pub(crate) async fn run<T: Transport>(
     }
 }
 
+/// Whether a proof that stands before these steps says nothing about them.
+fn holds_by_itself(behind: &[WireStep]) -> bool {
+    !matches!(
+        behind.first(),
+        Some(
+            WireStep::End(_)
+                | WireStep::EndWhenIdle(..)
+                | WireStep::Wait(_)
+                | WireStep::Drip { .. }
+                | WireStep::Endless { .. }
+        )
+    )
+}
+
 fn is_sending(step: &WireStep) -> bool {
     matches!(
         step,
@@ -180,7 +194,11 @@ impl<T: Transport> Run<'_, T> {
                 WireStep::End(_) | WireStep::EndWhenIdle(..),
                 ..,
             ] => None,
-            [WireStep::Fired(words), ..] => self.underway(words, Part::Acknowledgement("")),
+            [WireStep::Fired(words), ..] => {
+                let since = self.line.due();
+                let underway = self.underway(words, Part::Acknowledgement(""))?;
+                Some(Underway { since, ..underway })
+            }
             _ => None,
         }
     }
@@ -219,9 +237,7 @@ impl<T: Transport> Run<'_, T> {
             }
             _ => {}
         }
-        let exchange = self.line.exchange.as_ref();
-        let due = exchange.map_or_else(|| self.line.now(), |exchange| exchange.due);
-        self.leave(self.proof(words), "", due);
+        self.leave(self.proof(words), "", self.line.due());
         Ok(())
     }
 
@@ -262,33 +278,59 @@ impl<T: Transport> Run<'_, T> {
 }
 
 impl<T: Transport> Connection<T> {
+    /// From when on the current step of the program was due.
+    fn due(&self) -> Duration {
+        let exchange = self.exchange.as_ref();
+        exchange.map_or_else(|| self.now(), |exchange| exchange.due)
+    }
+
     /// A step is done: from when on the next one is due. What waits for nothing
-    /// but bytes is due when they had arrived, whenever the server saw it.
+    /// but bytes is due when they had arrived, whenever the server saw it; what
+    /// is said of bytes that were sent holds since they were handed over, as a
+    /// client may read them and end before the server gets its next turn.
     fn has_done(&mut self, step: &WireStep) {
         let now = self.now();
         if let Some(exchange) = &mut self.exchange {
             exchange.place += 1;
             exchange.due = match step {
                 WireStep::ReadUntil(_) => exchange.due.max(exchange.arrived),
-                WireStep::Effect(_) | WireStep::Fired(_) => exchange.due,
+                WireStep::Effect(_)
+                | WireStep::Fired(_)
+                | WireStep::AwaitAcknowledged
+                | WireStep::AwaitTaken => exchange.due,
+                WireStep::Send(_) | WireStep::SendDated { .. } | WireStep::Drip { .. } => {
+                    exchange.due.max(exchange.handed)
+                }
                 _ => now,
             };
         }
     }
 
     /// Goes on with the program of the current exchange as far as it waits for
-    /// nothing but what has arrived, and sends nothing.
+    /// nothing but what has arrived or was acknowledged, and sends nothing.
     pub(crate) fn advance(&mut self) {
         let server = self.server.clone();
         while let Some(exchange) = &self.exchange
             && exchange.scripted
             && !exchange.malformed
             && let Some(id) = exchange.step
-            && let Some(step) = server.program(Some(id), false).steps.get(exchange.place)
+            && let program = server.program(Some(id), false)
+            && let Some([step, behind @ ..]) = program.steps.get(exchange.place..)
         {
+            // Nothing is said of content that an answer to HEAD does not have.
+            let is_whole = program.answer.as_ref().is_none_or(|answer| answer.whole);
+            let says = exchange.sent > 0 && (is_whole || !exchange.is_head);
             match step {
                 WireStep::ReadUntil(point) if exchange.request.reached(*point) => {}
                 WireStep::Effect(effect) => self.effect(effect),
+                WireStep::AwaitAcknowledged if says && self.transport.unacknowledged() == 0 => {}
+                WireStep::Fired(words) if says && holds_by_itself(behind) => {
+                    let proof = Some(Proof {
+                        lane: Lane::Step(id),
+                        words,
+                    });
+                    self.fired(Some(exchange.number), proof, "", exchange.due);
+                }
                 _ => return,
             }
             self.has_done(step);
@@ -358,6 +400,7 @@ impl<T: Transport> Connection<T> {
             Part::Acknowledgement(fact) => {
                 if self.transport.unacknowledged() == 0 {
                     self.fired(exchange, proof, fact, since);
+                    self.end_script();
                 }
             }
         }

@@ -4,15 +4,16 @@
 mod memory;
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use crate::clock::Clock;
 use crate::connection::{Connection, drain};
-use crate::event::What;
+use crate::event::{ServerEvent, What};
 use crate::ledger;
+use crate::record::Record;
 use crate::script::{ConnectionAct, ServerScript, Step};
 use crate::serve::live;
 use crate::state::{Cell, Server};
@@ -320,6 +321,82 @@ fn a_script_that_gets_another_turn_after_the_client_ended_does_nothing() {
         )));
         assert!(scene.memory.written().is_empty());
     });
+}
+
+/// Ends the client in the moment in which the whole answer was handed over, as
+/// one does that gets a turn before the server gets its next.
+struct EndsWhenAnswered {
+    record: Arc<ledger::Memory>,
+    clock: Arc<Jumping>,
+    cell: OnceLock<Weak<Cell>>,
+}
+
+impl Record for EndsWhenAnswered {
+    fn record(&self, event: ServerEvent) {
+        if matches!(event.what, What::Answered { .. }) {
+            let cell = self.cell.get().and_then(Weak::upgrade).unwrap();
+            cell.set_over(self.clock.now());
+        }
+        self.record.record(event);
+    }
+}
+
+#[test]
+fn an_answer_was_given_to_a_client_that_read_it_and_ended_before_the_servers_next_turn() {
+    let answer = |proof: bool| {
+        let mut steps = vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::Send(b"answer".as_slice().into()),
+            WireStep::AwaitAcknowledged,
+        ];
+        steps.extend(proof.then_some(WireStep::Fired("answered")));
+        steps
+    };
+    let then_close = vec![
+        WireStep::Fired("closed"),
+        WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Close),
+    ];
+    for (steps, fired) in [
+        (answer(true), 1),
+        (answer(false), 0),
+        ([answer(false), then_close].concat(), 0),
+    ] {
+        in_jumping_time(async {
+            let (record, clock) = (ledger::Memory::new(), Jumping::start());
+            let ends = Arc::new(EndsWhenAnswered {
+                record: record.clone(),
+                clock: clock.clone(),
+                cell: OnceLock::new(),
+            });
+            let cell = Arc::new(Cell::new(clock.clone(), ends.clone()));
+            ends.cell.set(Arc::downgrade(&cell)).unwrap();
+            let step = Step::new(WireProgram {
+                steps,
+                answer: None,
+            });
+            let script = ServerScript::new("api").script(vec![step]);
+            let server = Arc::new(Server::new(cell.clone(), script));
+            let memory = Memory::default();
+            let mut line = Connection::new(memory.clone(), server, 1);
+            let mut says = REQUEST.iter().copied().collect();
+            memory.act(Act::Send(REQUEST.len()), &mut says);
+            tokio::select! {
+                biased;
+                () = live(&mut line, ConnectionAct::Serve, 0) => panic!("it went on"),
+                _busy = clock.sleep_until(Duration::from_secs(1)) => {}
+            }
+            memory.act(Act::Read(100), &mut says);
+            memory.act(Act::Close, &mut says);
+            drain(&mut line, ConnectionAct::Serve).await;
+            let events: Vec<What> = record
+                .events()
+                .into_iter()
+                .map(|event| event.what)
+                .collect();
+            assert_eq!(fired_events(&events), fired, "{events:?}");
+            assert_eq!(memory.written(), b"answer");
+        });
+    }
 }
 
 fn cut_after_one_byte(acts: Vec<(u64, Act)>) -> (bool, Duration) {
