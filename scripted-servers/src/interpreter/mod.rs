@@ -270,7 +270,15 @@ impl<T: Transport> Connection<T> {
             exchange.place += 1;
             exchange.due = match step {
                 WireStep::ReadUntil(_) => exchange.due.max(exchange.arrived),
-                WireStep::Effect(_) | WireStep::Fired(_) => exchange.due,
+                // A client may act on bytes, and end, before the server's thread
+                // gets to say that they are sent and acknowledged.
+                WireStep::Send(_) | WireStep::SendDated { .. } | WireStep::Drip { .. } => {
+                    exchange.due.max(exchange.handed)
+                }
+                WireStep::Effect(_)
+                | WireStep::Fired(_)
+                | WireStep::AwaitAcknowledged
+                | WireStep::AwaitTaken => exchange.due,
                 _ => now,
             };
         }
