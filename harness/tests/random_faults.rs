@@ -96,7 +96,7 @@ fn behaviour() -> impl Strategy<Value = String> {
         status
             .clone()
             .prop_map(|status| format!("respond: {{ status: {status} }}")),
-        (status.clone(), 0..2_u8).prop_map(|(status, wait)| format!(
+        (status, 0..2_u8).prop_map(|(status, wait)| format!(
             "respond: {{ status: {status}, retry_after: {{ seconds: {} }} }}",
             u64::from(wait) * 86_400
         )),

@@ -190,11 +190,11 @@ impl Facts {
                     .filter(here)
                     .max_by_key(|one| one.place.exchange),
             };
-            if let Some(exchange) = hit {
-                if exchange.ended.is_none() {
-                    exchange.ended = Some((end.mark, end.how));
-                    exchange.noticed = end.noticed;
-                }
+            if let Some(exchange) = hit
+                && exchange.ended.is_none()
+            {
+                exchange.ended = Some((end.mark, end.how));
+                exchange.noticed = end.noticed;
             }
         }
     }

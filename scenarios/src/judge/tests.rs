@@ -383,7 +383,7 @@ fn unsupported_and_harness_errors_are_said_as_they_are() {
     let sent = unsupported.clone().request(5, "api", 1, "POST /x");
     let cell = sent.exit(9, 127).judge(&one_post());
     assert_eq!(cell.verdict, Verdict::Error);
-    assert!(cell.reason.unwrap().contains("has sent a request"));
+    assert!(cell.reason.unwrap().contains("its requests arrived"));
     let broken = unsupported.client(1, ClientEvent::HarnessError { reason });
     assert_eq!(broken.judge(&one_post()).verdict, Verdict::Error);
 }
