@@ -96,6 +96,14 @@ impl Transport for Tcp {
         }
     }
 
+    fn hold_back(&mut self) {
+        if let Some(stream) = &self.stream
+            && let Err(error) = socket2::SockRef::from(stream).set_tcp_cork(true)
+        {
+            tracing::debug!(%error, "the last bytes may arrive before the FIN");
+        }
+    }
+
     async fn readable(&self) {
         let Some(stream) = &self.stream else {
             return;

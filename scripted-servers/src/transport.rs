@@ -26,6 +26,10 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// Writes what the kernel takes, without waiting.
     fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
+    /// From here on the last bytes written may wait for `finish`, so that they
+    /// and the FIN arrive together. Not for long: if no `finish` comes they go.
+    fn hold_back(&mut self);
+
     /// Waits until bytes, a FIN or a RST can be read.
     fn readable(&self) -> impl Future<Output = ()> + Send;
 

@@ -181,7 +181,8 @@ pub enum End {
     /// what was sent to it was taken. What had arrived by then is counted.
     Reset,
     /// FIN, once what the client has in flight has arrived and settled; later
-    /// bytes are counted, then answered by RST.
+    /// bytes are counted, then answered by RST. Bytes that an `AwaitAcknowledged`
+    /// right before it is about arrive together with it.
     Close,
     /// From here on neither read nor write, until the client or the cell ends.
     Hang,

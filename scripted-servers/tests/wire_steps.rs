@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, SystemTime};
 
@@ -547,6 +547,29 @@ fn a_close_ends_in_fin_and_is_proved_by_its_acknowledgement() {
         }
     )));
     assert_eq!(happened.counts.delivered, 1);
+}
+
+#[test]
+fn no_client_is_fast_enough_to_come_between_the_last_bytes_and_the_fin() {
+    for round in 0..100 {
+        let served = serve_wire(vec![
+            READ,
+            send("HTTP/1.1 502 Bad Gateway\r\n\r\n"),
+            send("no, and that is all"),
+            WireStep::AwaitAcknowledged,
+            WireStep::Fired("close"),
+            WireStep::End(End::Close),
+        ]);
+        let mut client = served.send(GET);
+        read_exactly(&mut client, "HTTP/1.1 502 Bad Gateway\r\n\r\nno, and".len());
+        client.set_nonblocking(true).unwrap();
+        let mut rest = Vec::new();
+        // Would block, if the FIN were not there with the last bytes.
+        client.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b" that is all", "round {round}");
+        drop(client);
+        assert_eq!(served.end().fired(), ["close: FIN acknowledged"]);
+    }
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub(crate) async fn run<T: Transport>(
         place: 0,
         last_send,
         withheld: false,
+        held_back: false,
     };
     let outcome = run.steps().await;
     line.cut_off();
@@ -85,6 +86,8 @@ struct Run<'a, T> {
     last_send: Option<usize>,
     /// Content was not sent, as the request is HEAD.
     withheld: bool,
+    /// The last bytes go out with the FIN.
+    held_back: bool,
 }
 
 impl<T: Transport> Run<'_, T> {
@@ -98,6 +101,10 @@ impl<T: Transport> Run<'_, T> {
             }
             if self.is_inside_withheld(step) {
                 return Ok(After::Keep);
+            }
+            if self.is_closed_behind() {
+                self.line.transport.hold_back();
+                self.held_back = true;
             }
             match step {
                 WireStep::ReadUntil(point) => self.line.read_until(*point).await?,
@@ -118,6 +125,8 @@ impl<T: Transport> Run<'_, T> {
                     self.fire_now("its endless part began")?;
                     self.endless(unit, *every).await?;
                 }
+                // Comes with the acknowledgement of the FIN.
+                WireStep::AwaitAcknowledged if self.held_back => {}
                 WireStep::AwaitAcknowledged => {
                     self.line.underway = self.proof_next();
                     self.line.acknowledged().await?;
@@ -134,6 +143,24 @@ impl<T: Transport> Run<'_, T> {
             self.line.has_done(step);
         }
         Ok(After::Keep)
+    }
+
+    /// Whether this step sends the last bytes before a FIN that nothing keeps
+    /// back. Then both arrive together: a client that acts on the bytes, and
+    /// closes, can not be faster than the FIN.
+    fn is_closed_behind(&self) -> bool {
+        let exchange = self.line.exchange.as_ref();
+        let goes = exchange.is_some_and(|one| one.request.is_complete() && !one.is_head);
+        let closes = matches!(
+            self.program.steps.get(self.place..),
+            Some([
+                WireStep::Send(_) | WireStep::SendDated { .. },
+                WireStep::AwaitAcknowledged,
+                WireStep::Fired(_),
+                WireStep::End(End::Close),
+            ])
+        );
+        goes && closes
     }
 
     fn tell(&self, what: What) {

@@ -180,6 +180,8 @@ impl Transport for Memory {
         Ok(written)
     }
 
+    fn hold_back(&mut self) {}
+
     async fn readable(&self) {
         let there = |state: &mut State| {
             let there = !state.to_server.is_empty() || state.peer_fin || state.peer_reset;
