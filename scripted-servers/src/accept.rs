@@ -7,7 +7,6 @@ use std::net::{self, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::unix::AsyncFd;
 use tokio::net::TcpStream;
 
 use crate::state::Cell;
@@ -21,97 +20,92 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// A connection and its peer.
 pub(crate) type Accepted = (TcpStream, SocketAddr);
 
-/// A socket that listens.
+/// A socket that listens while its client lives.
 pub(crate) struct Listener {
-    socket: AsyncFd<net::TcpListener>,
+    socket: tokio::net::TcpListener,
+    losses: Losses,
+}
+
+/// What waits to be accepted once the client has ended.
+pub(crate) struct Waiting {
+    socket: net::TcpListener,
+    losses: Losses,
+}
+
+/// Where a connection that is lost is told.
+struct Losses {
     server: Arc<str>,
     cell: Arc<Cell>,
 }
 
 impl Listener {
-    /// Takes over a listener that does not block.
-    pub(crate) fn new(
-        socket: net::TcpListener,
-        server: Arc<str>,
-        cell: Arc<Cell>,
-    ) -> io::Result<Self> {
-        Ok(Self {
-            socket: AsyncFd::new(socket)?,
-            server,
-            cell,
-        })
+    /// Takes over a listener that does not block; none: the record is broken.
+    pub(crate) fn new(socket: net::TcpListener, server: Arc<str>, cell: Arc<Cell>) -> Option<Self> {
+        let losses = Losses { server, cell };
+        let socket = losses.unless(tokio::net::TcpListener::from_std(socket))?;
+        Some(Self { socket, losses })
     }
 
     /// The next connection. Dropped while it waits, it has taken none.
     pub(crate) async fn next(&self) -> Accepted {
         loop {
-            let mut ready = match self.socket.readable().await {
-                Ok(ready) => ready,
+            match self.socket.accept().await {
+                Ok(accepted) => return accepted,
                 Err(error) => {
-                    self.lost(&error);
-                    std::future::pending().await
-                }
-            };
-            match ready.try_io(|socket| socket.get_ref().accept()) {
-                Ok(Ok(accepted)) => {
-                    if let Some(accepted) = self.registered(accepted) {
-                        return accepted;
-                    }
-                }
-                Ok(Err(error)) => {
                     tracing::warn!(%error, "accept failed");
                     if !is_for_want(&error) {
-                        self.lost(&error);
+                        self.losses.tell(&error);
                     }
-                    self.pause().await;
+                    self.losses.pause().await;
                 }
-                // Somebody else's connection, or none any more.
-                Err(_not_ready) => {}
             }
         }
     }
 
-    /// The next connection of those that wait to be accepted; none: no more do.
-    pub(crate) async fn next_waiting(&self) -> Option<Accepted> {
-        let clock = &self.cell.clock;
+    /// The client has ended; none: the record is broken.
+    pub(crate) fn into_waiting(self) -> Option<Waiting> {
+        let Self { socket, losses } = self;
+        let socket = losses.unless(socket.into_std())?;
+        Some(Waiting { socket, losses })
+    }
+}
+
+impl Waiting {
+    /// The next connection; none: no more wait.
+    pub(crate) async fn next(&self) -> Option<Accepted> {
+        let clock = &self.losses.cell.clock;
         let end = clock.now() + LONGEST;
         loop {
-            match self.socket.get_ref().accept() {
-                Ok(accepted) => {
-                    if let Some(accepted) = self.registered(accepted) {
-                        return Some(accepted);
+            match self.socket.accept() {
+                Ok((stream, peer)) => {
+                    if let Some(stream) = self.losses.unless(watched(stream)) {
+                        return Some((stream, peer));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
-                Err(error) if is_for_want(&error) && clock.now() < end => self.pause().await,
+                Err(error) if is_for_want(&error) && clock.now() < end => {
+                    self.losses.pause().await;
+                }
                 Err(error) => {
-                    self.lost(&error);
+                    self.losses.tell(&error);
                     return None;
                 }
             }
         }
     }
+}
 
-    /// A connection that tokio watches.
-    fn registered(&self, (stream, peer): (net::TcpStream, SocketAddr)) -> Option<Accepted> {
-        let stream = stream
-            .set_nonblocking(true)
-            .and_then(|()| TcpStream::from_std(stream));
-        match stream {
-            Ok(stream) => Some((stream, peer)),
-            Err(error) => {
-                self.lost(&error);
-                None
-            }
-        }
-    }
-
+impl Losses {
     /// What came on a connection may not be counted.
-    fn lost(&self, error: &io::Error) {
+    fn tell(&self, error: &io::Error) {
         let server = &self.server;
         self.cell.set_broken(format!(
             "a connection to {server:?} could not be accepted: {error}"
         ));
+    }
+
+    fn unless<R>(&self, outcome: io::Result<R>) -> Option<R> {
+        outcome.inspect_err(|error| self.tell(error)).ok()
     }
 
     async fn pause(&self) {
@@ -120,15 +114,16 @@ impl Listener {
     }
 }
 
-/// Whether the connection still waits, as only something was wanting to take it.
+/// A stream that tokio watches.
+fn watched(stream: net::TcpStream) -> io::Result<TcpStream> {
+    stream.set_nonblocking(true)?;
+    TcpStream::from_std(stream)
+}
+
+/// Whether the connection surely still waits, as only something was wanting to
+/// take it. Want of memory is not meant: it may have come after the taking.
 fn is_for_want(error: &io::Error) -> bool {
-    const WANTS: [i32; 5] = [
-        libc::EMFILE,
-        libc::ENFILE,
-        libc::ENOBUFS,
-        libc::ENOMEM,
-        libc::EINTR,
-    ];
+    const WANTS: [i32; 4] = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::EINTR];
     error
         .raw_os_error()
         .is_some_and(|code| WANTS.contains(&code))
@@ -140,30 +135,33 @@ mod tests {
     use crate::clock::RealClock;
     use crate::ledger::Memory;
 
+    fn losses() -> Losses {
+        Losses {
+            server: "api".into(),
+            cell: Arc::new(Cell::new(RealClock::start(), Memory::new())),
+        }
+    }
+
     #[tokio::test]
     async fn an_accept_that_can_not_succeed_breaks_the_record() {
         // A socket that does not listen: every accept fails with EINVAL.
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
-        let socket = net::TcpListener::from(socket.unwrap());
-        socket.set_nonblocking(true).unwrap();
-        let cell = Arc::new(Cell::new(RealClock::start(), Memory::new()));
-        let listener = Listener::new(socket, "api".into(), cell.clone()).unwrap();
-        assert!(listener.next_waiting().await.is_none());
-        let reason = cell.broken().unwrap();
+        let waiting = Waiting {
+            socket: socket.unwrap().into(),
+            losses: losses(),
+        };
+        assert!(waiting.next().await.is_none());
+        let reason = waiting.losses.cell.broken().unwrap();
         assert!(reason.contains("\"api\" could not be accepted"), "{reason}");
     }
 
     #[tokio::test]
     async fn a_connection_that_can_not_be_watched_breaks_the_record() {
-        let socket = net::TcpListener::bind("127.0.0.1:0").unwrap();
-        socket.set_nonblocking(true).unwrap();
-        let cell = Arc::new(Cell::new(RealClock::start(), Memory::new()));
-        let listener = Listener::new(socket, "api".into(), cell.clone()).unwrap();
         // A regular file can not be watched: epoll refuses it.
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         let stream = net::TcpStream::from(std::os::fd::OwnedFd::from(file));
-        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
-        assert!(listener.registered((stream, peer)).is_none());
-        assert!(cell.broken().is_some());
+        let losses = losses();
+        assert!(losses.unless(watched(stream)).is_none());
+        assert!(losses.cell.broken().is_some());
     }
 }

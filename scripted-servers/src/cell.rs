@@ -100,14 +100,9 @@ async fn accept(open: Open, mut task: Task) {
         listener,
         address,
     } = open;
-    let listener = match Listener::new(listener, server.name.clone(), task.cell.clone()) {
-        Ok(listener) => listener,
-        Err(error) => {
-            let name = &server.name;
-            let reason = format!("the port of {name:?} could not be watched: {error}");
-            task.cell.set_broken(reason);
-            return;
-        }
+    let cell = task.cell.clone();
+    let Some(listener) = Listener::new(listener, server.name.clone(), cell) else {
+        return;
     };
     loop {
         tokio::select! {
@@ -117,7 +112,10 @@ async fn accept(open: Open, mut task: Task) {
         }
     }
     // What still waits to be accepted came while the client lived.
-    while let Some(accepted) = listener.next_waiting().await {
+    let Some(waiting) = listener.into_waiting() else {
+        return;
+    };
+    while let Some(accepted) = waiting.next().await {
         serve(&server, accepted, address, &task);
     }
 }
