@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::watch;
 
 use crate::accept::{Accepted, Listener};
-use crate::connection::{Connection, drain};
+use crate::connection::{Connection, drain, read_out};
 use crate::event::What;
 use crate::script::ConnectionAct;
 use crate::serve::live;
@@ -133,7 +133,7 @@ async fn connection(mut line: Connection<Tcp>, act: ConnectionAct, entry: usize,
         biased;
         () = task.over() => {}
         () = live(&mut line, act, entry) => {
-            line.close();
+            read_out(&mut line).await;
             return;
         }
     }

@@ -198,6 +198,10 @@ impl Transport for Tcp {
         self.peers.peer(self.own, self.peer)
     }
 
+    fn coming(&self) -> Option<u64> {
+        self.peers.coming(self.own, self.peer)
+    }
+
     fn deafen(&mut self) {
         if let Some(stream) = &self.stream
             && let Err(error) = kernel::deafen(stream)
@@ -234,6 +238,10 @@ impl Transport for Tcp {
 
     fn close(&mut self) {
         self.stream = None;
+    }
+
+    fn is_open(&self) -> bool {
+        self.stream.is_some()
     }
 
     fn doubt(&self) -> Option<&str> {

@@ -56,6 +56,10 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// The other end.
     fn peer(&self) -> Peer;
 
+    /// Bytes that the other end has yet to get here, a FIN counts as one; none
+    /// where that is not known.
+    fn coming(&self) -> Option<u64>;
+
     /// From here on nothing arrives any more.
     fn deafen(&mut self);
 
@@ -70,6 +74,9 @@ pub(crate) trait Transport: Send + Sync + 'static {
 
     /// Gives the socket up.
     fn close(&mut self);
+
+    /// Whether the socket has not been given up.
+    fn is_open(&self) -> bool;
 
     /// The first thing that could not be known or done. From then on no answer
     /// here is a fact, and what was counted can not be trusted.

@@ -1,52 +1,86 @@
-//! Closing a connection's ledger once the client is gone.
+//! Closing a connection's ledger: once the client has left the connection, or
+//! is gone altogether.
 
 use std::time::Duration;
 
 use super::Connection;
 use crate::event::What;
 use crate::script::ConnectionAct;
-use crate::transport::Transport;
+use crate::transport::{Peer, Transport};
 
-/// A dead client's kernel that sends nothing for so long sends nothing more.
+/// From one look at what a dead client's kernel still holds to the next.
+const LOOK: Duration = Duration::from_millis(5);
+/// A kernel that cannot be looked into and sends nothing for so long has nothing
+/// more.
 const QUIET: Duration = Duration::from_millis(50);
-/// Draining a connection ends after this, whatever still comes: then it is not
-/// a dead client that sends.
-const LONGEST: Duration = Duration::from_secs(1);
+/// A client that has not ended and goes on sending is not listened to for longer.
+const ALIVE: Duration = Duration::from_secs(1);
+/// What a dead client's kernel holds comes as fast as it is read. If it does not
+/// come at all, something else is wrong.
+const LONGEST: Duration = Duration::from_secs(20);
 
-/// Counts what has arrived by now as delivered, then reads the rest out of the
-/// dead client's kernel and counts what only that completes as drained.
+/// Closes the ledger of a connection that lived until the client's end.
 ///
-/// What had arrived by the client's end takes its step as if the server had got
-/// its turn in time.
+/// What had arrived by then takes its step as if the server had got its turn in
+/// time.
 pub(crate) async fn drain<T: Transport>(line: &mut Connection<T>, act: ConnectionAct) {
     line.cut_off();
     line.closing = act == ConnectionAct::Serve;
     line.advance();
     line.count_arrived();
     line.closing = false;
+    read_out(line).await;
+}
+
+/// Closes the ledger of a connection whose script is over: counts what has
+/// arrived by now as delivered, then reads the rest out of the kernel of a client
+/// that has left, and counts what only that completes as drained.
+pub(crate) async fn read_out<T: Transport>(line: &mut Connection<T>) {
     line.end_script();
+    line.count_arrived();
     line.draining = true;
-    let clock = line.server.cell.clock.clone();
-    let end = clock.now() + LONGEST;
-    while let Ok(came) = line.read_once(usize::MAX)
-        && clock.now() < end
-    {
-        if came {
-            line.count_pending();
-            tokio::task::yield_now().await;
-            continue;
-        }
-        tokio::select! {
-            biased;
-            () = line.transport.readable() => {}
-            _busy = clock.sleep_until(clock.now() + QUIET) => break,
-        }
+    if line.transport.is_open() {
+        line.read_the_rest().await;
     }
     line.count_pending();
     line.close();
 }
 
 impl<T: Transport> Connection<T> {
+    /// Reads all that the peer's kernel holds.
+    async fn read_the_rest(&mut self) {
+        let clock = self.server.cell.clock.clone();
+        let began = clock.now();
+        loop {
+            // In this order: what is not coming any more has come, and is read.
+            let coming = self.transport.coming();
+            match self.read_once(usize::MAX) {
+                Ok(true) => self.count_pending(),
+                Ok(false) if coming == Some(0) => return,
+                Ok(false) => {}
+                Err(_) => return,
+            }
+            let now = clock.now();
+            if now >= began + ALIVE && self.transport.peer() != Peer::Gone {
+                return;
+            }
+            if now >= began + LONGEST {
+                let reason = "what a client left in its kernel could not be read out".to_owned();
+                return self.server.cell.set_broken(reason);
+            }
+            let patience = if coming.is_some() { LOOK } else { QUIET };
+            tokio::select! {
+                biased;
+                () = self.transport.readable() => tokio::task::yield_now().await,
+                _busy = clock.sleep_until(now + patience) => {
+                    if coming.is_none() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
     /// The script of the current exchange is over: what still arrives of its
     /// request takes no step.
     pub(crate) fn end_script(&mut self) {
@@ -57,13 +91,7 @@ impl<T: Transport> Connection<T> {
 
     /// Counts what is left, gives the socket up, and tells that nothing more
     /// can come.
-    pub(crate) fn close(&mut self) {
-        if self.closed {
-            return;
-        }
-        self.closed = true;
-        self.end_script();
-        self.count_arrived();
+    fn close(&mut self) {
         if let Some(how) = self.transport.ending() {
             self.peer_has_ended(how);
         }

@@ -18,7 +18,7 @@ use crate::pending::Pending;
 use crate::state::Server;
 use crate::transport::{Peer, Transport};
 use crate::wire::RequestPoint;
-pub(crate) use drain::drain;
+pub(crate) use drain::{drain, read_out};
 pub(crate) use exchange::{Exchange, Part, Proof, Underway};
 
 const READ_AT_ONCE: usize = 64 * 1024;
@@ -57,7 +57,6 @@ pub(crate) struct Connection<T> {
     /// Just before the last bytes were handed to the kernel.
     handed_at: Duration,
     peer_ended: bool,
-    closed: bool,
     /// Bytes read from here on come out of a dead client's kernel.
     draining: bool,
     /// What is read now is what the client left; a request that begins in it
@@ -82,7 +81,6 @@ impl<T: Transport> Connection<T> {
             heard_at: Duration::ZERO,
             handed_at: Duration::ZERO,
             peer_ended: false,
-            closed: false,
             draining: false,
             closing: false,
         }

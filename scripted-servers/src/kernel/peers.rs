@@ -18,6 +18,8 @@ pub(super) enum Seen {
     There {
         /// Bytes in its receive queue; a FIN counts as one.
         untaken: u64,
+        /// Bytes that it has not got acknowledged; a FIN counts as one.
+        unsent: u64,
         /// Whether a process holds it.
         held: bool,
     },
@@ -61,27 +63,40 @@ impl Peers {
     /// The peer of the connection between the own address and the peer's. The
     /// own end must still be connected when this is first asked.
     pub(crate) fn peer(&self, own: SocketAddr, peer: SocketAddr) -> Peer {
+        match self.look(own, peer) {
+            Some(Seen::There {
+                untaken,
+                held: true,
+                ..
+            }) => Peer::Here { untaken },
+            Some(Seen::There { held: false, .. } | Seen::Absent) => Peer::Gone,
+            None => Peer::Unknown,
+        }
+    }
+
+    /// Bytes that the peer's kernel has yet to bring to this one, a FIN counts as
+    /// one; none when the peer can not be seen from here.
+    pub(crate) fn coming(&self, own: SocketAddr, peer: SocketAddr) -> Option<u64> {
+        Some(match self.look(own, peer)? {
+            Seen::There { unsent, .. } => unsent,
+            Seen::Absent => 0,
+        })
+    }
+
+    fn look(&self, own: SocketAddr, peer: SocketAddr) -> Option<Seen> {
         let mut eyes = self.eyes.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*eyes, Eyes::Closed) {
             // Not seeing the own end may only mean that it has just been reset,
             // so the next question looks for it again.
             *eyes = open(own, peer).unwrap_or(Eyes::Closed);
         }
-        let seen = match &mut *eyes {
+        match &mut *eyes {
             Eyes::Netlink(diag) => diag
                 .look(peer, own)
                 .or_else(|_| proc_net::look(peer, own))
                 .ok(),
             Eyes::Table => proc_net::look(peer, own).ok(),
             Eyes::Closed => None,
-        };
-        match seen {
-            Some(Seen::There {
-                untaken,
-                held: true,
-            }) => Peer::Here { untaken },
-            Some(Seen::There { held: false, .. } | Seen::Absent) => Peer::Gone,
-            None => Peer::Unknown,
         }
     }
 }
@@ -121,12 +136,49 @@ mod tests {
         let mut diag = SockDiag::open().unwrap();
         let unread = Seen::There {
             untaken: 42,
+            unsent: 0,
             held: true,
         };
         assert_eq!(diag.look(peer, own).unwrap(), unread);
         assert_eq!(proc_net::look(peer, own).unwrap(), unread);
         client.read_exact(&mut [0; 42]).unwrap();
         assert_eq!(Peers::new().peer(own, peer), Peer::Here { untaken: 0 });
+    }
+
+    #[test]
+    fn what_a_closed_peer_has_left_to_send_is_told_until_it_has_come() {
+        let (mut client, mut server) = pair();
+        let (own, peer) = (server.local_addr().unwrap(), server.peer_addr().unwrap());
+        let peers = Peers::new();
+        assert_eq!(peers.coming(own, peer), Some(0));
+        // More than the server's kernel takes: the rest stays in the client's.
+        client.set_nonblocking(true).unwrap();
+        let mut sent = 0;
+        while let Ok(count) = client.write(&[7; 65_536]) {
+            sent += count;
+        }
+        drop(client);
+        assert_eq!(peers.peer(own, peer), Peer::Gone);
+        for look in [
+            SockDiag::open().unwrap().look(peer, own),
+            proc_net::look(peer, own),
+        ] {
+            assert!(
+                matches!(
+                    look,
+                    Ok(Seen::There {
+                        unsent: 1..,
+                        held: false,
+                        ..
+                    })
+                ),
+                "{look:?}"
+            );
+        }
+        assert!(peers.coming(own, peer) > Some(0));
+        let mut came = Vec::new();
+        server.read_to_end(&mut came).unwrap();
+        assert_eq!((came.len(), peers.coming(own, peer)), (sent, Some(0)));
     }
 
     #[test]

@@ -28,15 +28,17 @@ fn find(table: &str, local: SocketAddr, remote: SocketAddr) -> Seen {
         if fields.next() == Some(LISTEN) {
             continue;
         }
-        let untaken = fields
+        let hex = |number| u64::from_str_radix(number, 16).ok();
+        let queues = fields
             .next()
             .and_then(|queues| queues.split_once(':'))
-            .and_then(|(_, received)| u64::from_str_radix(received, 16).ok());
+            .and_then(|(sent, received)| Some((hex(sent)?, hex(received)?)));
         // Timer, retransmits, owner and timeout stand between; then the inode.
         let inode = fields.nth(4).and_then(|inode| inode.parse::<u64>().ok());
-        if let (Some(untaken), Some(inode)) = (untaken, inode) {
+        if let (Some((unsent, untaken)), Some(inode)) = (queues, inode) {
             return Seen::There {
                 untaken,
+                unsent,
                 held: inode != 0,
             };
         }
@@ -82,6 +84,7 @@ mod tests {
             find(TABLE, at(50000), at(8080)),
             Seen::There {
                 untaken: 42,
+                unsent: 0,
                 held: true
             }
         );
@@ -93,6 +96,7 @@ mod tests {
             find(TABLE, at(50001), at(8080)),
             Seen::There {
                 untaken: 0,
+                unsent: 0,
                 held: false
             }
         );

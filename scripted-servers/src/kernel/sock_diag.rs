@@ -128,6 +128,7 @@ fn read(answer: &[u8], sequence: u32, port: u16) -> io::Result<Option<Seen>> {
     }
     Ok(Some(Seen::There {
         untaken: word(HEADER + 56)?.into(),
+        unsent: word(HEADER + 60)?.into(),
         held: word(HEADER + 68)? != 0,
     }))
 }

@@ -241,6 +241,10 @@ impl Transport for Memory {
         }
     }
 
+    fn coming(&self) -> Option<u64> {
+        Some(0)
+    }
+
     fn deafen(&mut self) {
         self.state().deaf = true;
     }
@@ -260,6 +264,10 @@ impl Transport for Memory {
     }
 
     fn close(&mut self) {}
+
+    fn is_open(&self) -> bool {
+        !self.state().server_reset
+    }
 
     fn doubt(&self) -> Option<&str> {
         self.state().doubt

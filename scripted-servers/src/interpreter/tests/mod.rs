@@ -10,7 +10,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use crate::clock::Clock;
-use crate::connection::{Connection, drain};
+use crate::connection::{Connection, drain, read_out};
 use crate::event::{ServerEvent, What};
 use crate::ledger;
 use crate::record::Record;
@@ -93,7 +93,7 @@ fn play(steps: Vec<WireStep>, inside_head: bool, acts: Vec<(u64, Act)>) -> Outco
         };
         let over_at = over.then(|| clock.now());
         if over {
-            line.close();
+            read_out(&mut line).await;
         } else {
             let before = clock.now();
             cell.set_over(before);
@@ -491,7 +491,7 @@ fn told_of(steps: Vec<WireStep>, change: fn(&Memory)) -> (Vec<What>, Arc<Cell>) 
         let acts = vec![(0, Act::ReadAll), (0, Act::Send(REQUEST.len()))];
         tokio::spawn(scene.memory.clone().play(REQUEST.to_vec(), acts));
         tokio::select! {
-            () = live(&mut scene.line, ConnectionAct::Serve, 0) => scene.line.close(),
+            () = live(&mut scene.line, ConnectionAct::Serve, 0) => read_out(&mut scene.line).await,
             _busy = scene.clock.sleep_until(DEADLINE) => {
                 scene.cell.set_over(scene.clock.now());
                 drain(&mut scene.line, ConnectionAct::Serve).await;
@@ -552,7 +552,7 @@ fn what_comes_in_pieces_after_a_fin_is_counted_whole() {
         let mut scene = scene(Step::new(program));
         tokio::spawn(scene.memory.clone().play(says, acts));
         live(&mut scene.line, ConnectionAct::Serve, 0).await;
-        scene.line.close();
+        read_out(&mut scene.line).await;
         scene.record.events()
     });
     let count =
@@ -596,7 +596,7 @@ fn no_part_that_begins_after_the_client_left_has_fired() {
             scene.memory.act(Act::Send(REQUEST.len()), &mut says);
             scene.memory.act(Act::Close, &mut says);
             live(&mut scene.line, ConnectionAct::Serve, 0).await;
-            scene.line.close();
+            read_out(&mut scene.line).await;
             scene.record.events()
         });
         let what: Vec<What> = outcome.into_iter().map(|event| event.what).collect();
