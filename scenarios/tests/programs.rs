@@ -351,6 +351,11 @@ fn raw_parts_are_writes_of_their_own() {
         RawPart::Hex(b"\nok".to_vec()),
     ];
     let program = program(&step(Fault::Raw(Raw { parts })));
+    assert!(
+        program.verbatim,
+        "whatever the method, raw bytes go out as written"
+    );
+    assert!(!of(Respond::plain()).verbatim);
     assert_eq!(
         acts(&program)[1..],
         [

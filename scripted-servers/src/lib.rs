@@ -34,6 +34,7 @@
 //!         WireStep::End(End::Reset),
 //!     ],
 //!     answer: None,
+//!     verbatim: false,
 //! };
 //! let script = vec![Step::new(lost), Step::answer(200, "ok")];
 //! let running = armed.serve(vec![ServerScript::new("api").script(script)])?;

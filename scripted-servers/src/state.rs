@@ -269,5 +269,6 @@ fn not_found(with_content: bool) -> WireProgram {
             body_sha256: Some(crate::request::digest(content.as_bytes())),
             whole: true,
         }),
+        verbatim: false,
     }
 }

@@ -17,8 +17,8 @@ pub type Bytes = Arc<[u8]>;
 /// A program stops where it is as soon as the peer has ended the connection
 /// (RST, or FIN with no process holding the socket any more; a client that only
 /// ended its own direction is still served) and when the cell ends. An answer to
-/// HEAD ends where its content would begin; a part inside that content does not
-/// happen and has not fired.
+/// HEAD ends where its content would begin, unless the program is sent as it
+/// stands; a part inside that content does not happen and has not fired.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WireProgram {
     /// Run in order. When they are through without a [`WireStep::End`] the rest
@@ -28,6 +28,9 @@ pub struct WireProgram {
     /// What this answers, as the program's maker sees it; logged when the first
     /// byte of the answer goes out.
     pub answer: Option<Answer>,
+    /// Whether every byte goes out as it stands, whatever the request's method.
+    /// Then also an answer to HEAD is sent to its end.
+    pub verbatim: bool,
 }
 
 impl WireProgram {
@@ -56,6 +59,7 @@ impl WireProgram {
                 body_sha256: Some(crate::request::digest(body)),
                 whole: true,
             }),
+            verbatim: false,
         }
     }
 }
@@ -77,7 +81,10 @@ pub struct Answer {
 /// One thing the interpreter can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WireStep {
-    /// Read the request up to the point.
+    /// Read the request up to the point. When the request has no such point, or
+    /// it could not be known in time, it is read to its end, and what the program
+    /// would prove is told as unproven. So it is with `Half` and `Last` of
+    /// content that comes chunked, and with more bytes than the content has.
     ReadUntil(RequestPoint),
     /// Wait on the clock (a step's `delay`).
     Wait(Duration),
@@ -159,7 +166,9 @@ pub enum RequestPoint {
     Body(Position),
 }
 
-/// A place in something whose length may be known only when it arrives.
+/// A place in something whose length may be known only when it arrives. `Half`
+/// and `Last` of a request's head are reached with its end, as nothing tells its
+/// length before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {

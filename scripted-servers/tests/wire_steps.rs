@@ -72,6 +72,7 @@ fn an_answer_is_told_with_its_first_and_its_last_byte() {
     let program = WireProgram {
         steps,
         answer: Some(answer.clone()),
+        verbatim: false,
     };
     let served = serve_steps(vec![Step::new(program)]);
     let mut client = served.send(GET);
@@ -248,6 +249,7 @@ fn an_answer_to_head_has_no_content_and_nothing_happens_inside_that() {
         let first = Step::new(WireProgram {
             steps: [vec![READ], steps.clone()].concat(),
             answer: Some(whole(is_whole)),
+            verbatim: false,
         });
         let served = serve_steps(vec![first, Step::answer(200, "next")]);
         let mut client = served.send(HEAD);
@@ -262,6 +264,84 @@ fn an_answer_to_head_has_no_content_and_nothing_happens_inside_that() {
             what,
             What::Answering { answer } if answer.whole && answer.body_bytes == 0
         )));
+    }
+}
+
+#[test]
+fn a_program_that_is_sent_as_it_stands_is_so_to_head_as_well() {
+    const ALL: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let content = Answer {
+        status: Some(200),
+        body_bytes: 5,
+        body_sha256: None,
+        whole: true,
+    };
+    for (verbatim, sent, proofs) in [(true, ALL, 1), (false, &ALL[..ALL.len() - 5], 0)] {
+        let first = Step::new(WireProgram {
+            steps: vec![
+                READ,
+                send(&ALL[..ALL.len() - 2]),
+                WireStep::Wait(millis(3)),
+                send("lo"),
+                WireStep::AwaitAcknowledged,
+                WireStep::Fired("sent"),
+            ],
+            answer: Some(content.clone()),
+            verbatim,
+        });
+        let served = serve_steps(vec![first, Step::answer(200, "next")]);
+        let mut client = served.send("HEAD / HTTP/1.1\r\nHost: api\r\n\r\n");
+        client.write_all(GET.as_bytes()).unwrap();
+        let expected = [sent, NEXT].concat();
+        let got = read_exactly(&mut client, expected.len());
+        assert_eq!(String::from_utf8_lossy(&got), expected);
+        let happened = served.end();
+        assert_eq!(happened.fired().len(), proofs);
+        // Whatever is sent behind it, the answer to HEAD has no content.
+        assert!(happened.any(|what| matches!(
+            what,
+            What::Answering { answer } if answer.whole && answer.body_bytes == 0
+        )));
+    }
+}
+
+#[test]
+fn a_point_that_can_not_be_known_in_time_is_not_proved_and_says_so() {
+    let chunked =
+        |place: &str| format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{place}");
+    let whole = chunked("4\r\nabcd\r\n4\r\nefgh\r\n0\r\n\r\n");
+    let missed = [
+        (Position::Half, whole.as_str(), "is chunked"),
+        (Position::Last, &whole, "is chunked"),
+        (Position::Bytes(9), &whole, "ended before the point"),
+        (Position::Bytes(6), POST, "ended before the point"),
+    ];
+    let exact = [
+        (Position::Bytes(8), whole.as_str()),
+        (Position::All, &whole),
+        (Position::Half, POST),
+        (Position::Last, POST),
+    ];
+    let run = |position, request: &str| {
+        let served = serve_wire(vec![
+            WireStep::ReadUntil(RequestPoint::Body(position)),
+            WireStep::Fired("cut"),
+            WireStep::End(End::Reset),
+        ]);
+        let mut client = served.send(request);
+        assert_eq!(read_to_end(&mut client), (vec![], Ended::Reset));
+        served.end()
+    };
+    for (position, request, why) in missed {
+        let happened = run(position, request);
+        assert_eq!(happened.fired(), [""; 0], "{position:?}");
+        let says =
+            |what: &What| matches!(what, What::Unproven { reason, .. } if reason.contains(why));
+        assert!(happened.any(says), "{position:?}");
+        assert_eq!(happened.counts.delivered, 1);
+    }
+    for (position, request) in exact {
+        assert_eq!(run(position, request).fired().len(), 1, "{position:?}");
     }
 }
 

@@ -69,6 +69,7 @@ impl Cut {
         WireProgram {
             steps: program.end(proof, self.with),
             answer: None,
+            verbatim: false,
         }
     }
 }

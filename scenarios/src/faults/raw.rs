@@ -95,6 +95,7 @@ impl Raw {
         WireProgram {
             steps: program.keep(),
             answer: Some(answer(&all)),
+            verbatim: true,
         }
     }
 

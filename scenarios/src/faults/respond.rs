@@ -210,6 +210,7 @@ impl Respond {
         WireProgram {
             steps,
             answer: Some(answer),
+            verbatim: false,
         }
     }
 

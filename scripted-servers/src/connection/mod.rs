@@ -197,6 +197,7 @@ impl<T: Transport> Connection<T> {
                 return Err(Stop::Malformed);
             }
             if exchange.request.reached(point) {
+                self.has_reached(point);
                 return Ok(());
             }
             let limit = exchange.request.bytes_to(point);
@@ -204,6 +205,14 @@ impl<T: Transport> Connection<T> {
                 self.read_more(limit).await?;
             }
             self.absorb();
+        }
+    }
+
+    /// A point was reached; one that was missed puts in doubt what follows.
+    pub(crate) fn has_reached(&mut self, point: RequestPoint) {
+        let exchange = self.exchange.as_ref();
+        if let Some(reason) = exchange.and_then(|exchange| exchange.request.missed(point)) {
+            self.doubt(reason);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Answers to HEAD: they end where their content would begin (RFC 9110 section
-//! 9.3.2), whatever a program made for any method holds behind that.
+//! 9.3.2), whatever a program made for any method holds behind that. One that is
+//! sent as it stands is not cut.
 
 use super::Run;
 use crate::transport::Transport;
@@ -14,9 +15,18 @@ impl<T: Transport> Run<'_, T> {
         exchange.is_some_and(|exchange| exchange.is_head)
     }
 
-    /// Where the content would begin, in bytes of the answer; none when this is
-    /// no answer to HEAD, or the program writes no whole head.
+    /// Where the content would begin, in bytes of the answer; none when nothing
+    /// is to be cut off there.
     fn content_begins(&self) -> Option<u64> {
+        if self.program.verbatim {
+            return None;
+        }
+        self.head_ends()
+    }
+
+    /// Where the head ends of an answer to HEAD; none when this is not one, or
+    /// the program writes no whole head.
+    fn head_ends(&self) -> Option<u64> {
         if !self.is_head() {
             return None;
         }
@@ -68,13 +78,13 @@ impl<T: Transport> Run<'_, T> {
     /// What the program answers, as this request's method leaves it.
     pub(super) fn answer(&self) -> Option<Answer> {
         let answer = self.program.answer.clone()?;
-        if self.content_begins().is_none() {
+        if self.head_ends().is_none() {
             return Some(answer);
         }
         Some(Answer {
             body_bytes: 0,
             body_sha256: Some(crate::request::digest(&[])),
-            whole: true,
+            whole: answer.status.is_some(),
             ..answer
         })
     }

@@ -153,6 +153,23 @@ impl Request {
         }
     }
 
+    /// Why a point that was reached is not where it was meant to be, if so.
+    pub(crate) fn missed(&self, point: RequestPoint) -> Option<&'static str> {
+        let RequestPoint::Body(position) = point else {
+            return None;
+        };
+        match (position, self.content_at(position)) {
+            (Position::Half | Position::Last, None) => Some(
+                "the request is chunked: half of its content, or all but one byte, was known only \
+                 at its end; `after` a number of bytes of the body would be exact",
+            ),
+            (_, Some(at)) if self.content < at => {
+                Some("the request's content ended before the point")
+            }
+            _ => None,
+        }
+    }
+
     /// How many bytes may be read at once so that content beyond the point is
     /// not pulled in.
     pub(crate) fn bytes_to(&self, point: RequestPoint) -> usize {

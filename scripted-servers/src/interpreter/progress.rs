@@ -1,0 +1,158 @@
+//! How far a program has got on its connection: from when on its next step is
+//! due, what of it follows from facts alone once the client has ended, and what
+//! remains to be told when it goes no further. Nothing here waits or sends.
+
+use std::time::Duration;
+
+use crate::connection::{Connection, Part, Proof, micros};
+use crate::event::{Lane, What};
+use crate::select::path_of;
+use crate::transport::Transport;
+use crate::wire::{Effect, KeySource, WireStep};
+
+impl<T: Transport> Connection<T> {
+    /// From when on the current step of the program was due.
+    pub(super) fn due(&self) -> Duration {
+        let exchange = self.exchange.as_ref();
+        exchange.map_or_else(|| self.now(), |exchange| exchange.due)
+    }
+
+    /// A step is done: from when on the next one is due. What waits for nothing
+    /// but bytes is due when they had arrived, whenever the server saw it; what
+    /// is said of bytes that were sent holds since they were handed over, as a
+    /// client may read them and end before the server gets its next turn.
+    pub(super) fn has_done(&mut self, step: &WireStep) {
+        let now = self.now();
+        if let Some(exchange) = &mut self.exchange {
+            exchange.place += 1;
+            exchange.due = match step {
+                WireStep::ReadUntil(_) => exchange.due.max(exchange.arrived),
+                WireStep::Effect(_)
+                | WireStep::Fired(_)
+                | WireStep::AwaitAcknowledged
+                | WireStep::AwaitTaken => exchange.due,
+                WireStep::Send(_) | WireStep::SendDated { .. } | WireStep::Drip { .. } => {
+                    exchange.due.max(exchange.handed)
+                }
+                _ => now,
+            };
+        }
+    }
+
+    /// Goes on with the program of the current exchange as far as it waits for
+    /// nothing but what has arrived or was acknowledged, and sends nothing.
+    pub(crate) fn advance(&mut self) {
+        let server = self.server.clone();
+        while let Some(exchange) = &self.exchange
+            && exchange.scripted
+            && !exchange.malformed
+            && let Some(id) = exchange.step
+            && let program = server.program(Some(id), false)
+            && let Some([step, behind @ ..]) = program.steps.get(exchange.place..)
+        {
+            // Nothing is said of content that an answer to HEAD does not have.
+            let is_whole = program.answer.as_ref().is_none_or(|answer| answer.whole);
+            let has_content = !exchange.is_head || program.verbatim;
+            let says = exchange.sent > 0 && (is_whole || has_content);
+            match step {
+                WireStep::ReadUntil(point) if exchange.request.reached(*point) => {
+                    self.has_reached(*point);
+                }
+                WireStep::Effect(effect) => self.effect(effect),
+                WireStep::AwaitAcknowledged if says && self.transport.unacknowledged() == 0 => {}
+                WireStep::Fired(words) if says && holds_by_itself(behind) => {
+                    let proof = Some(Proof {
+                        lane: Lane::Step(id),
+                        words,
+                    });
+                    self.fired(Some(exchange.number), proof, "", exchange.due);
+                }
+                _ => return,
+            }
+            self.has_done(step);
+        }
+    }
+
+    pub(super) fn effect(&self, effect: &Effect) {
+        let since = self.exchange.as_ref().map(|exchange| exchange.due);
+        let since = since.unwrap_or_else(|| self.now());
+        if self.server.cell.lived_at(since) {
+            let key = effect.key.as_ref().and_then(|key| self.key(key));
+            self.tell(What::Effect {
+                name: effect.name.clone(),
+                key,
+                since_us: micros(since),
+            });
+        }
+    }
+
+    fn key(&self, source: &KeySource) -> Option<String> {
+        let request = &self.exchange.as_ref()?.request;
+        match source {
+            KeySource::Header(name) => request.head()?.values(name).next().map(str::to_owned),
+            KeySource::PathLast => {
+                let path = path_of(&request.head()?.target);
+                let last = path.rsplit('/').find(|segment| !segment.is_empty());
+                last.map(str::to_owned)
+            }
+            KeySource::Json(pointer) => match request.json()?.pointer(pointer)? {
+                serde_json::Value::String(text) => Some(text.clone()),
+                serde_json::Value::Null => None,
+                value => Some(value.to_string()),
+            },
+        }
+    }
+
+    /// All of the answer that will ever be sent was handed to the kernel.
+    pub(super) fn answered(&mut self) {
+        if let Some(exchange) = &mut self.exchange
+            && exchange.sent > 0
+            && !exchange.answered
+        {
+            exchange.answered = true;
+            let (bytes, handed) = (exchange.sent, exchange.handed);
+            self.tell(What::Answered {
+                bytes,
+                handed_us: micros(handed),
+            });
+        }
+    }
+
+    /// What remains to be told of a program that went no further: by itself, by
+    /// the peer's end, or by the cell's.
+    pub(crate) fn cut_off(&mut self) {
+        self.answered();
+        let Some(underway) = self.underway.take() else {
+            return;
+        };
+        let (exchange, proof, since) = (underway.exchange, Some(underway.proof), underway.since);
+        match underway.part {
+            // Ended by an order that has nothing to do with it.
+            Part::Doing(_) if self.server.cell.is_stopping() => {}
+            Part::Doing(doing) => {
+                let fact = format!("ended from outside while the server was {doing}");
+                self.fired(exchange, proof, &fact, since);
+            }
+            Part::Acknowledgement(fact) => {
+                if self.transport.unacknowledged() == 0 {
+                    self.fired(exchange, proof, fact, since);
+                    self.end_script();
+                }
+            }
+        }
+    }
+}
+
+/// Whether a proof that stands before these steps says nothing about them.
+fn holds_by_itself(behind: &[WireStep]) -> bool {
+    !matches!(
+        behind.first(),
+        Some(
+            WireStep::End(_)
+                | WireStep::EndWhenIdle(..)
+                | WireStep::Wait(_)
+                | WireStep::Drip { .. }
+                | WireStep::Endless { .. }
+        )
+    )
+}
