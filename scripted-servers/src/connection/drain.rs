@@ -17,7 +17,7 @@ const QUIET: Duration = Duration::from_millis(50);
 const ALIVE: Duration = Duration::from_secs(1);
 /// What a dead client's kernel holds comes as fast as it is read. If it does not
 /// come at all, something else is wrong.
-const LONGEST: Duration = Duration::from_secs(20);
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Closes the ledger of a connection that lived until the client's end.
 ///

@@ -7,6 +7,7 @@ mod peers;
 mod proc_net;
 mod raw;
 mod sock_diag;
+mod stamps;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -76,10 +77,11 @@ fn tick() -> Duration {
     Duration::from_nanos(nanos).max(Duration::from_millis(1))
 }
 
-/// Makes [`receive`] tell when bytes arrived. Accepted sockets inherit it from
-/// their listener.
+/// Makes [`receive`] tell when bytes arrived, from the first one on. Accepted
+/// sockets inherit it from their listener.
 pub(crate) fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
-    raw::stamp_arrivals(socket)
+    raw::stamp_arrivals(socket)?;
+    stamps::begin()
 }
 
 /// Reads what is there: how many bytes, and when the last of them had arrived,
@@ -88,6 +90,8 @@ pub(crate) fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
 ///
 /// A stamp of the kernel is exact, but a FIN behind the bytes overwrites it. It
 /// is held against `TCP_INFO`, which counts in ticks and looks at bytes only.
+/// Without a stamp the ticks are all there is, and are read as early: what came
+/// before a client's end must not seem to come after it.
 pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     into: &mut [u8],
@@ -98,20 +102,17 @@ pub(crate) fn receive(
     if read == 0 {
         return Ok((0, Ok(called.cell)));
     }
-    let counted = |slack| {
-        let age = since_data(socket)?.saturating_sub(slack);
-        Ok(called.cell.saturating_sub(age))
-    };
+    let counted = || Ok(called.cell.saturating_sub(since_data(socket)?));
     let arrived = match stamp.map(|stamp| called.on_cell_clock(stamp)) {
         Some(stamped) if called.cell.saturating_sub(empty_at) < 2 * TICK => Ok(stamped),
-        Some(stamped) => counted(TICK).map(|counted| {
-            if counted + TICK < stamped {
-                counted
+        Some(stamped) => counted().map(|counted: Duration| {
+            if counted + 2 * TICK < stamped {
+                counted + TICK
             } else {
                 stamped
             }
         }),
-        None => counted(Duration::ZERO),
+        None => counted().map(|counted| counted.saturating_sub(TICK)),
     };
     Ok((read, arrived))
 }

@@ -570,6 +570,37 @@ fn what_comes_in_pieces_after_a_fin_is_counted_whole() {
 }
 
 #[test]
+fn what_arrives_after_the_end_that_the_servers_know_of_is_drained_and_takes_no_step() {
+    let effect = WireStep::Effect(Effect {
+        name: "order".into(),
+        key: None,
+    });
+    let events = in_jumping_time(async {
+        let mut scene = scene(Step::new(WireProgram {
+            steps: vec![WireStep::ReadUntil(RequestPoint::Request), effect],
+            answer: None,
+            verbatim: false,
+        }));
+        scene.cell.set_over(scene.clock.now());
+        let _busy = scene.clock.sleep_until(Duration::from_millis(1)).await;
+        let mut says = REQUEST.iter().copied().collect();
+        scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+        drain(&mut scene.line, ConnectionAct::Serve).await;
+        scene.record.events()
+    });
+    let delivered: Vec<bool> = events
+        .iter()
+        .filter_map(|event| match event.what {
+            What::Delivered { drained, .. } => Some(drained),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(delivered, [true]);
+    let is_served = |what: &What| matches!(what, What::Taken { .. } | What::Effect { .. });
+    assert!(!events.iter().any(|event| is_served(&event.what)));
+}
+
+#[test]
 fn no_part_that_begins_after_the_client_left_has_fired() {
     let wait = WireStep::Wait(Duration::from_secs(1));
     let drip = WireStep::Drip {
