@@ -29,7 +29,7 @@ use self::ending::Patience;
 use self::folder::CellFolder;
 use self::stage::Stage;
 use self::work::Assignment;
-use crate::evidence::{self, EvidenceLog, Limits};
+use crate::evidence::{self, EvidenceLog};
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
 
@@ -204,11 +204,7 @@ fn prepare(
     clock: &Arc<dyn Clock>,
 ) -> io::Result<EvidenceLog> {
     write_json(&folder.record(), record)?;
-    let limits = Limits {
-        cap: record.plan.cap,
-        enough: record.plan.enough.clone(),
-    };
-    EvidenceLog::create(&folder.events(), clock.clone(), limits)
+    EvidenceLog::create(&folder.events(), clock.clone(), record.plan.clone())
 }
 
 fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
