@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use scenarios::judge::not_run;
-use scenarios::manifest::Manifest;
+use scenarios::manifest::{Lack, Manifest};
 use scenarios::plan::Plan;
 use scenarios::verdict::Verdict;
 
@@ -80,7 +80,15 @@ impl Contender {
             return Some((Verdict::Skipped, why.clone()));
         }
         let lacks = self.client.manifest.lacks(plan)?;
-        Some((Verdict::Unsupported, format!("lacks {lacks}")))
+        Some((Verdict::Unsupported, cannot(lacks)))
+    }
+}
+
+/// What a client can not do that a case needs.
+fn cannot(lacks: Lack) -> String {
+    match lacks {
+        Lack::Ability(_) => format!("has no ability `{lacks}`"),
+        Lack::Operation(_) => format!("has no {lacks}"),
     }
 }
 

@@ -102,6 +102,7 @@ pub(crate) fn record(cells: Vec<Cell>) -> RunRecord {
         seed: 1,
         cells,
         stale: Vec::new(),
+        unused: Vec::new(),
         missing: Vec::new(),
     }
 }

@@ -164,7 +164,11 @@ fn before(folder: &RunFolder, context: &mut Context<'_, '_>) -> Before {
             "There is no run.json: the run did not come to its end.",
         ),
         Ok(bytes) => match serde_json::from_slice(&bytes) {
-            Ok(record) => return Before::Record(Box::new(record)),
+            Ok(record) => {
+                let record: RunRecord = record;
+                interrupted(&record, context);
+                return Before::Record(Box::new(record));
+            }
             Err(_) => (
                 Before::Unreadable,
                 "run.json can not be read; judged from the evidence alone.",
@@ -173,6 +177,18 @@ fn before(folder: &RunFolder, context: &mut Context<'_, '_>) -> Before {
     };
     context.output.message(says);
     before
+}
+
+/// Says so when the run was stopped before all of its cells were done.
+fn interrupted(record: &RunRecord, context: &mut Context<'_, '_>) {
+    let (cells, have) = match record.missing.len() {
+        0 => return,
+        1 => ("1 cell".to_owned(), "has"),
+        n => (format!("{n} cells"), "have"),
+    };
+    context.output.message(&format!(
+        "The run was interrupted: {cells} {have} no result."
+    ));
 }
 
 impl Before {
