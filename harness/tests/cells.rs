@@ -3,6 +3,7 @@
 mod needs;
 mod support;
 
+use std::path::Path;
 use std::time::Duration;
 
 use scenarios::evidence::{ClientEvent, Event, Shown};
@@ -338,8 +339,41 @@ fn a_client_that_kills_its_launcher_is_an_error_and_leaves_nothing() {
                   while ! test -s ../pid; do sleep 0.01; done; kill -KILL $PPID; sleep 60";
     let ran = run_one(plan(), adapter(&["sh", "-c", script]));
     assert_eq!(ran.done.verdict.verdict, Verdict::Error);
+    let reason = ran.done.verdict.reason.clone().unwrap();
+    assert!(reason.contains("was killed, not by wirefault"), "{reason}");
     let pids = pids_in(&ran.folder.join("pid"));
     assert!(!is_alive(pids[0]));
+}
+
+/// In a container the leader of the session is often outside of what can be
+/// seen, and the session's id reads as 0.
+#[test]
+fn a_killed_launcher_is_cleaned_up_after_where_the_session_s_leader_cannot_be_seen() {
+    let namespaces = [
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+    ];
+    let within = |program: &Path, args: &[&str]| {
+        std::process::Command::new("unshare")
+            .args(namespaces)
+            .arg(program)
+            .args(args)
+            .output()
+    };
+    if !within(Path::new("true"), &[]).is_ok_and(|output| output.status.success()) {
+        needs::skipped("`unshare`, or leave to use it", "a session begun elsewhere");
+        return;
+    }
+    let test = "a_client_that_kills_its_launcher_is_an_error_and_leaves_nothing";
+    let output = within(&std::env::current_exe().unwrap(), &["--exact", test]).unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && shown.contains("1 passed"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -12,10 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{getpid, getsid, set_child_subreaper};
+use rustix::process::{getpid, set_child_subreaper};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
+use super::procfs::Stat;
 use super::stamped;
 use super::tree::sweep;
 use super::{ARGUMENT, GO, KILL, Status};
@@ -233,11 +234,13 @@ pub fn become_subreaper() -> io::Result<()> {
 /// own, and no process can enter one that exists. All else that this process
 /// has started shares its session.
 fn sweep_orphans() -> u32 {
-    let Ok(own) = getsid(None) else {
+    let own = getpid().as_raw_nonzero().get();
+    // Read where the others' are read: a session that was begun outside of this
+    // process's PID namespace, as in many containers, has the id 0.
+    let Some(session) = Stat::of(own).map(|stat| stat.session) else {
         return 0;
     };
     let launchers = launchers();
     let is_orphan = |pid: i32| u32::try_from(pid).is_ok_and(|pid| !launchers.contains(&pid));
-    let own = own.as_raw_nonzero().get();
-    sweep(None, |stat| stat.session != own && is_orphan(stat.pid)).killed
+    sweep(None, |stat| stat.session != session && is_orphan(stat.pid)).killed
 }

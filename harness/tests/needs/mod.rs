@@ -9,7 +9,12 @@ use std::process::Command;
 pub(crate) fn is_there(program: &str, what: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok();
     if !there {
-        let _ = writeln!(std::io::stderr(), "SKIPPED for want of `{program}`: {what}");
+        skipped(&format!("`{program}`"), what);
     }
     there
+}
+
+/// Says what a test leaves out, and what it lacks for it.
+pub(crate) fn skipped(lacks: &str, what: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED for want of {lacks}: {what}");
 }
