@@ -29,3 +29,4 @@ pub mod suite;
 pub mod surroundings;
 mod system;
 pub mod version;
+pub mod words;
