@@ -6,21 +6,17 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use tokio::net::TcpStream;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::watch;
 
+use crate::accept::{Accepted, Listener};
 use crate::connection::{Connection, drain};
 use crate::event::What;
 use crate::script::ConnectionAct;
 use crate::serve::live;
 use crate::state::{Cell, Server};
 use crate::tcp::Tcp;
-
-/// A pause after an accept that failed, such as for want of descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// What the thread is told.
 pub(crate) enum Command {
@@ -92,7 +88,8 @@ impl Task {
 impl Drop for Task {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.cell.set_broken();
+            self.cell
+                .set_broken("a part of the servers panicked".to_owned());
         }
     }
 }
@@ -103,43 +100,27 @@ async fn accept(open: Open, mut task: Task) {
         listener,
         address,
     } = open;
-    let listener = match tokio::net::TcpListener::from_std(listener) {
-        Ok(listener) => listener,
-        Err(error) => {
-            tracing::error!(%error, "a listener could not be registered");
-            task.cell.set_broken();
-            return;
-        }
+    let cell = task.cell.clone();
+    let Some(listener) = Listener::new(listener, server.name.clone(), cell) else {
+        return;
     };
     loop {
         tokio::select! {
             biased;
             () = task.over() => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => serve(&server, stream, address, peer, &task),
-                Err(error) => {
-                    tracing::warn!(%error, "accept failed");
-                    let clock = &task.cell.clock;
-                    let _busy = clock.sleep_until(clock.now() + ACCEPT_PAUSE).await;
-                }
-            }
+            accepted = listener.next() => serve(&server, accepted, address, &task),
         }
     }
     // What still waits to be accepted came while the client lived.
-    let Ok(listener) = listener.into_std() else {
+    let Some(waiting) = listener.into_waiting() else {
         return;
     };
-    while let Ok((stream, peer)) = listener.accept() {
-        let stream = stream
-            .set_nonblocking(true)
-            .and_then(|()| TcpStream::from_std(stream));
-        if let Ok(stream) = stream {
-            serve(&server, stream, address, peer, &task);
-        }
+    while let Some(accepted) = waiting.next().await {
+        serve(&server, accepted, address, &task);
     }
 }
 
-fn serve(server: &Arc<Server>, stream: TcpStream, own: SocketAddr, peer: SocketAddr, task: &Task) {
+fn serve(server: &Arc<Server>, (stream, peer): Accepted, own: SocketAddr, task: &Task) {
     let (number, entry, act) = server.accepted();
     server.tell(Some(number), None, What::Accepted { peer, act });
     let transport = Tcp::new(stream, own, peer, server.cell.peers.clone());

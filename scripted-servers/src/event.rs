@@ -163,6 +163,16 @@ pub enum What {
         #[serde(default)]
         since_us: u64,
     },
+    /// The program went by the place of a fault, but whether the fault happened
+    /// as it was scripted can not be known. It does not count as fired.
+    Unproven {
+        /// Which.
+        lane: Lane,
+        /// Why, in words.
+        reason: String,
+        /// As in `Fired`.
+        since_us: u64,
+    },
     /// The client ended its direction.
     PeerEnded {
         /// How.

@@ -58,6 +58,7 @@
 //! # }
 //! ```
 
+mod accept;
 mod cell;
 pub mod clock;
 mod connection;

@@ -55,9 +55,10 @@ pub enum ServerError {
     /// The servers' thread does not answer.
     #[error("the servers did not close their ledger within {} s", PATIENCE.as_secs())]
     Stuck,
-    /// A part of the servers panicked; the counts can not be trusted.
-    #[error("a part of the servers broke; what they counted can not be trusted")]
-    Broken,
+    /// Something of ours went wrong, such as a connection that could not be
+    /// accepted; the counts can not be trusted.
+    #[error("what the servers counted can not be trusted: {0}")]
+    Broken(String),
 }
 
 /// Servers whose ports are as the scripts want them, before any client is
@@ -267,8 +268,12 @@ impl Running {
             server.probe(&*self.cell.record, true);
         }
         let ended = self.stop();
-        if self.cell.is_broken() || ended.is_err() {
-            return Err(ServerError::Broken);
+        if let Some(reason) = self.cell.broken() {
+            return Err(ServerError::Broken(reason.to_owned()));
+        }
+        if ended.is_err() {
+            let reason = "the servers' thread panicked".to_owned();
+            return Err(ServerError::Broken(reason));
         }
         if self.is_stuck.load(Ordering::Acquire) {
             return Err(ServerError::Stuck);

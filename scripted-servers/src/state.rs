@@ -23,7 +23,7 @@ pub(crate) struct Cell {
     ended: OnceLock<Duration>,
     /// The client is being stopped for reasons that are not its own.
     stopping: AtomicBool,
-    broken: AtomicBool,
+    broken: OnceLock<String>,
 }
 
 impl Cell {
@@ -34,7 +34,7 @@ impl Cell {
             peers: Arc::new(Peers::new()),
             ended: OnceLock::new(),
             stopping: AtomicBool::new(false),
-            broken: AtomicBool::new(false),
+            broken: OnceLock::new(),
         }
     }
 
@@ -61,13 +61,16 @@ impl Cell {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// A part of the servers panicked: nothing they counted can be trusted.
-    pub(crate) fn set_broken(&self) {
-        self.broken.store(true, Ordering::Release);
+    /// What the servers counted can not be trusted, for this reason. The first
+    /// reason stays.
+    pub(crate) fn set_broken(&self, reason: String) {
+        tracing::error!(reason, "the record is broken");
+        let _ = self.broken.set(reason);
     }
 
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Acquire)
+    /// Why what the servers counted can not be trusted, if that is so.
+    pub(crate) fn broken(&self) -> Option<&str> {
+        self.broken.get().map(String::as_str)
     }
 }
 

@@ -7,8 +7,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::io::Interest;
@@ -29,6 +29,8 @@ pub(crate) struct Tcp {
     dry: AtomicBool,
     empty_at: Duration,
     fin_sent: bool,
+    /// The first thing that the kernel did not tell or do.
+    doubt: OnceLock<String>,
 }
 
 impl Tcp {
@@ -47,14 +49,33 @@ impl Tcp {
             dry: AtomicBool::new(false),
             empty_at: Duration::ZERO,
             fin_sent: false,
+            doubt: OnceLock::new(),
         }
     }
 
-    fn ask<R>(&self, closed: R, question: impl FnOnce(BorrowedFd<'_>) -> R) -> R {
-        match &self.stream {
-            Some(stream) => question(stream.as_fd()),
-            None => closed,
-        }
+    /// The answer to a question. One that the kernel does not answer is answered
+    /// with what makes nobody wait, and is a doubt.
+    fn ask<R>(
+        &self,
+        name: &str,
+        closed: R,
+        unknown: R,
+        question: impl FnOnce(BorrowedFd<'_>) -> io::Result<R>,
+    ) -> R {
+        let Some(stream) = &self.stream else {
+            return closed;
+        };
+        question(stream.as_fd()).unwrap_or_else(|error| {
+            self.note(name, &error);
+            unknown
+        })
+    }
+
+    fn note(&self, name: &str, error: &io::Error) {
+        let peer = self.peer;
+        let _ = self.doubt.set(format!(
+            "the kernel failed at {name} on the connection from {peer}: {error}"
+        ));
     }
 
     /// Lets tokio forget that the socket was readable, so that the next wait is
@@ -72,7 +93,14 @@ impl Transport for Tcp {
         let Some(stream) = &self.stream else {
             return Ok((0, called.cell));
         };
-        let outcome = kernel::receive(stream.as_fd(), into, called, self.empty_at);
+        let outcome =
+            kernel::receive(stream.as_fd(), into, called, self.empty_at).map(|(read, arrived)| {
+                let arrived = arrived.unwrap_or_else(|error| {
+                    self.note("TCP_INFO", &error);
+                    called.cell
+                });
+                (read, arrived)
+            });
         let emptied = match &outcome {
             Ok((read, _)) => 0 < *read && *read < into.len(),
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
@@ -143,7 +171,8 @@ impl Transport for Tcp {
 
     fn ending(&self) -> Option<Ending> {
         // Given up is not ended by the peer.
-        match self.ask(TcpState::PeerOpen, kernel::state) {
+        let (closed, unknown) = (TcpState::PeerOpen, TcpState::Over);
+        match self.ask("TCP_INFO", closed, unknown, kernel::state) {
             TcpState::PeerOpen => None,
             TcpState::PeerFin => Some(Ending::Fin),
             // Once both have sent FIN the kernel gives this end up as well.
@@ -153,15 +182,16 @@ impl Transport for Tcp {
     }
 
     fn unread(&self) -> u64 {
-        self.ask(0, kernel::unread)
+        self.ask("FIONREAD", 0, 0, kernel::unread)
     }
 
     fn unacknowledged(&self) -> u64 {
-        self.ask(0, kernel::unacknowledged)
+        self.ask("SIOCOUTQ", 0, 0, kernel::unacknowledged)
     }
 
     fn since_acknowledgement(&self) -> Option<Duration> {
-        self.ask(None, kernel::since_acknowledgement)
+        let stream = self.stream.as_ref()?;
+        kernel::since_acknowledgement(stream.as_fd())
     }
 
     fn peer(&self) -> Peer {
@@ -184,22 +214,59 @@ impl Transport for Tcp {
         }
     }
 
-    fn finish(&mut self) {
-        self.fin_sent = true;
-        if let Some(stream) = &self.stream {
-            // Fails only when the peer has reset the connection already.
-            let _ = socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write);
-        }
+    fn finish(&mut self) -> bool {
+        let Some(stream) = &self.stream else {
+            return false;
+        };
+        let done = socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write);
+        self.fin_sent = done.is_ok();
+        self.fin_sent
     }
 
     fn reset(&mut self) {
-        if let Some(stream) = &self.stream {
-            let _ = kernel::reset_on_close(stream);
+        if let Some(stream) = &self.stream
+            && let Err(error) = kernel::reset_on_close(stream)
+        {
+            self.note("SO_LINGER", &error);
         }
         self.close();
     }
 
     fn close(&mut self) {
         self.stream = None;
+    }
+
+    fn doubt(&self) -> Option<&str> {
+        self.doubt.get().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_the_kernel_does_not_tell_is_in_doubt_and_no_fact() {
+        // One that can be watched, and of which the kernel tells nothing.
+        let socket = rustix::event::eventfd(0, rustix::event::EventfdFlags::NONBLOCK).unwrap();
+        type Ask = fn(&Tcp) -> bool;
+        let questions: [(&str, Ask); 3] = [
+            ("SIOCOUTQ", |tcp| tcp.unacknowledged() == 0),
+            ("FIONREAD", |tcp| tcp.unread() == 0),
+            ("TCP_INFO", |tcp| tcp.ending() == Some(Ending::Reset)),
+        ];
+        for (name, ask) in questions {
+            let stream = std::net::TcpStream::from(socket.try_clone().unwrap());
+            let stream = TcpStream::from_std(stream).unwrap();
+            let nobody = SocketAddr::from(([127, 0, 0, 1], 1));
+            let tcp = Tcp::new(stream, nobody, nobody, Arc::new(Peers::new()));
+            assert_eq!(tcp.doubt(), None);
+            assert!(ask(&tcp), "an answer that makes nobody wait");
+            let doubt = tcp.doubt().unwrap();
+            assert!(
+                doubt.starts_with(&format!("the kernel failed at {name}")),
+                "{doubt}"
+            );
+        }
     }
 }

@@ -62,12 +62,16 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// Undoes `deafen`.
     fn hear(&mut self);
 
-    /// Sends FIN.
-    fn finish(&mut self);
+    /// Sends FIN; whether it went out, as it can not once the peer has reset.
+    fn finish(&mut self) -> bool;
 
     /// Sends RST, forgetting what is unsent, and gives the socket up.
     fn reset(&mut self);
 
     /// Gives the socket up.
     fn close(&mut self);
+
+    /// The first thing that could not be known or done. From then on no answer
+    /// here is a fact, and what was counted can not be trusted.
+    fn doubt(&self) -> Option<&str>;
 }

@@ -374,5 +374,5 @@ fn a_record_that_panics_breaks_the_cell_and_does_not_pass_unseen() {
     client.write_all(POST.as_bytes()).unwrap();
     let running = armed.serve(vec![ServerScript::new("api")]).unwrap();
     running.client_ended();
-    assert!(matches!(running.close(), Err(ServerError::Broken)));
+    assert!(matches!(running.close(), Err(ServerError::Broken(_))));
 }

@@ -48,6 +48,8 @@ pub struct Facts {
     pub late_effects: Vec<EffectFact>,
     /// Which faults happened, with the entries that say so.
     pub fired: BTreeMap<(String, Lane), Vec<u64>>,
+    /// Of which faults it can not be known whether they happened, and why.
+    pub unproven: BTreeMap<(String, Lane), String>,
     /// The client's side.
     pub client: ClientFacts,
 }
@@ -132,6 +134,10 @@ impl Facts {
             What::Fired { lane, .. } => {
                 let key = (event.server.to_string(), *lane);
                 self.fired.entry(key).or_default().push(mark.n);
+            }
+            What::Unproven { lane, reason, .. } => {
+                let key = (event.server.to_string(), *lane);
+                self.unproven.entry(key).or_insert_with(|| reason.clone());
             }
             What::PeerEnded { how, arrived_us } => {
                 let at_us = arrived_us.unwrap_or(mark.at_us);

@@ -31,10 +31,15 @@ fn of_server(case: &Case<'_>, server: &ServerPlan) -> Vec<String> {
         && !fired(case, name, Lane::Connections(place))
     {
         let accepted = accepted(case, name);
-        missing.push(format!(
+        let mut reason = format!(
             "line {line}: connection {} of {name} was not faulted; {accepted} were accepted",
             place + 1
-        ));
+        );
+        if let Some(why) = unproven(case, name, Lane::Connections(place)) {
+            reason.push_str("; ");
+            reason.push_str(why);
+        }
+        missing.push(reason);
     }
     // Nothing behind a port that never opens can happen.
     if server.listen == Listen::Refuse {
@@ -53,6 +58,12 @@ fn of_server(case: &Case<'_>, server: &ServerPlan) -> Vec<String> {
 
 fn fired(case: &Case<'_>, server: &str, lane: Lane) -> bool {
     case.facts.fired.contains_key(&(server.to_owned(), lane))
+}
+
+/// Why it can not be known whether a fault happened.
+fn unproven<'c>(case: &'c Case<'_>, server: &str, lane: Lane) -> Option<&'c str> {
+    let why = case.facts.unproven.get(&(server.to_owned(), lane));
+    why.map(String::as_str)
 }
 
 fn accepted(case: &Case<'_>, server: &str) -> usize {
@@ -75,6 +86,8 @@ fn step_in_words(
         .any(|one| one.place.server == *name && one.step == Some(id));
     let why = if accepted(case, name) == 0 {
         format!("the client never connected to {name}")
+    } else if let Some(why) = unproven(case, name, Lane::Step(id)) {
+        format!("a request took it, but that it was carried out is not proved: {why}")
     } else if taken {
         "a request took it, but it was not carried out".to_owned()
     } else {

@@ -1,7 +1,7 @@
 //! The judge as a whole: which verdict wins, and what is wrong without any
 //! expectation.
 
-use scripted_servers::event::{Lane, What};
+use scripted_servers::event::{Lane, StepId, What};
 use scripted_servers::script::ConnectionAct;
 use scripted_servers::wire::End;
 
@@ -585,6 +585,29 @@ fn a_required_connection_fault_is_proved_by_its_own_lane() {
         .exit(11, 0)
         .judge(&plan);
     assert_eq!(cell.verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_fault_that_is_not_proved_makes_the_cell_inconclusive_and_says_why() {
+    let unproven = What::Unproven {
+        lane: Lane::Step(StepId { queue: 0, step: 0 }),
+        reason: "the client can not be seen".to_owned(),
+        since_us: 6,
+    };
+    let story = |what| {
+        Story::new()
+            .request(5, "api", 1, "POST /x")
+            .server(6, ("api", 1, 1), what)
+            .shows(10, 1, 200, "")
+            .exit(11, 0)
+    };
+    let cell = story(unproven).judge(&one_post());
+    assert_eq!(cell.verdict, Verdict::Inconclusive, "{cell:?}");
+    let told = format!("{cell:?}");
+    assert!(
+        told.contains("is not proved: the client can not be seen"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -12,6 +12,7 @@ impl<T: Transport> Connection<T> {
     /// A request begins.
     pub(super) fn begin(&mut self, arrived: Duration, scripted: bool) {
         self.exchanges += 1;
+        self.doubt = None;
         let reused = self.exchanges > 1;
         self.server.begun(arrived);
         self.exchange = Some(Exchange {

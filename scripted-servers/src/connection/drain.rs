@@ -67,6 +67,7 @@ impl<T: Transport> Connection<T> {
         if let Some(how) = self.transport.ending() {
             self.peer_has_ended(how);
         }
+        self.trust_or_break();
         self.transport.close();
         self.tell_of(
             None,

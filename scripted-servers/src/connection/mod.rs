@@ -45,6 +45,8 @@ pub(crate) struct Connection<T> {
     pub(crate) exchange: Option<Exchange>,
     pub(crate) pending: Pending,
     pub(crate) underway: Option<Underway>,
+    /// Why what the current exchange would prove is not proved.
+    doubt: Option<&'static str>,
     exchanges: u32,
     received: u64,
     sent: u64,
@@ -72,6 +74,7 @@ impl<T: Transport> Connection<T> {
             exchange: None,
             pending: Pending::default(),
             underway: None,
+            doubt: None,
             exchanges: 0,
             received: 0,
             sent: 0,
@@ -206,6 +209,50 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    /// From here on nothing is proved in the current exchange, for this reason.
+    pub(crate) fn doubt(&mut self, reason: &'static str) {
+        self.doubt.get_or_insert(reason);
+    }
+
+    /// Leaves a proof of what happened or began at a time, if the client still
+    /// lived then; where the facts are in doubt, it tells of that instead.
+    pub(crate) fn fired(
+        &self,
+        exchange: Option<u32>,
+        proof: Option<Proof>,
+        fact: &str,
+        since: Duration,
+    ) {
+        self.trust_or_break();
+        let Some(Proof { lane, words }) = proof else {
+            return;
+        };
+        if !self.server.cell.lived_at(since) || self.transport.doubt().is_some() {
+            return;
+        }
+        let since_us = micros(since);
+        let what = match (self.doubt, words, fact) {
+            (Some(reason), ..) => What::Unproven {
+                lane,
+                reason: reason.to_owned(),
+                since_us,
+            },
+            (None, words, fact) => What::Fired {
+                lane,
+                proof: in_words(words, fact),
+                since_us,
+            },
+        };
+        self.tell_of(exchange, what);
+    }
+
+    /// What rests on a fact that could not be known breaks the record.
+    fn trust_or_break(&self) {
+        if let Some(reason) = self.transport.doubt() {
+            self.server.cell.set_broken(reason.to_owned());
+        }
+    }
+
     /// Accounts for bytes that the kernel took.
     pub(crate) fn has_sent(&mut self, bytes: usize, handed: Duration) {
         self.sent += bytes as u64;
@@ -236,8 +283,17 @@ impl<T: Transport> Connection<T> {
     fn fin_arrived(&self) -> Option<Duration> {
         let now = self.now();
         let early = now.checked_sub(self.transport.since_acknowledgement()?)?;
-        let is_last = self.handed_at < early && !matches!(self.transport.peer(), Peer::Here { .. });
+        let is_last = self.handed_at < early && self.transport.peer() == Peer::Gone;
         (is_last && !self.draining).then(|| early.max(self.heard_at))
+    }
+}
+
+/// A proof: what the maker of the program says, and what was seen.
+fn in_words(words: &str, fact: &str) -> String {
+    match (words, fact) {
+        ("", fact) => fact.to_owned(),
+        (words, "") => words.to_owned(),
+        (words, fact) => format!("{words}: {fact}"),
     }
 }
 

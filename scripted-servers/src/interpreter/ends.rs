@@ -6,40 +6,12 @@
 
 use std::time::Duration;
 
-use crate::connection::{Connection, Part, Proof, Stop, Underway, micros};
+use crate::connection::{Connection, Part, Proof, Stop, Underway};
 use crate::event::{Ending, What};
 use crate::transport::{Peer, Transport};
 use crate::wire::IdleEnd;
 
 impl<T: Transport> Connection<T> {
-    /// Leaves a proof of what happened or began at a time, if the client still
-    /// lived then.
-    pub(crate) fn fired(
-        &self,
-        exchange: Option<u32>,
-        proof: Option<Proof>,
-        fact: &str,
-        since: Duration,
-    ) {
-        if let Some(Proof { lane, words }) = proof
-            && self.server.cell.lived_at(since)
-        {
-            let proof = match (words, fact) {
-                ("", fact) => fact.to_owned(),
-                (words, "") => words.to_owned(),
-                (words, fact) => format!("{words}: {fact}"),
-            };
-            self.tell_of(
-                exchange,
-                What::Fired {
-                    lane,
-                    proof,
-                    since_us: micros(since),
-                },
-            );
-        }
-    }
-
     /// The number of the current exchange.
     pub(super) fn current(&self) -> Option<u32> {
         self.exchange.as_ref().map(|exchange| exchange.number)
@@ -69,9 +41,7 @@ impl<T: Transport> Connection<T> {
         self.ready_to_end().await?;
         self.go_on().await;
         let since = self.now();
-        if self.peer_left() {
-            return Err(Stop::Gone);
-        }
+        self.still_there()?;
         self.transport.deafen();
         self.reset(proof, "RST sent, all that was sent before it taken", since);
         Ok(())
@@ -90,9 +60,7 @@ impl<T: Transport> Connection<T> {
     pub(crate) async fn end_by_fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
         self.ready_to_end().await?;
         self.go_on().await;
-        if self.peer_left() {
-            return Err(Stop::Gone);
-        }
+        self.still_there()?;
         self.fin(proof).await
     }
 
@@ -101,7 +69,10 @@ impl<T: Transport> Connection<T> {
         self.count_arrived();
         let since = self.now();
         self.tell_of(exchange, What::Ended { how: Ending::Fin });
-        self.transport.finish();
+        if !self.transport.finish() {
+            self.peer_has_ended(Ending::Reset);
+            return Err(Stop::Gone);
+        }
         self.underway = proof.map(|proof| Underway {
             exchange,
             proof,
@@ -138,9 +109,7 @@ impl<T: Transport> Connection<T> {
     pub(crate) async fn hang(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
         self.go_on().await;
         let since = self.now();
-        if self.peer_left() {
-            return Err(Stop::Gone);
-        }
+        self.still_there()?;
         let fact = "left hanging, the connection open";
         self.fired(self.current(), proof, fact, since);
         Err(self.leaving().await)
@@ -191,7 +160,10 @@ impl<T: Transport> Connection<T> {
     fn reset_if_idle(&mut self, proof: Option<Proof>) -> bool {
         let since = self.now();
         self.transport.deafen();
-        if self.transport.unread() > 0 || self.transport.ending().is_some() || self.peer_left() {
+        if self.transport.unread() > 0
+            || self.transport.ending().is_some()
+            || self.still_there().is_err()
+        {
             self.transport.hear();
             return false;
         }

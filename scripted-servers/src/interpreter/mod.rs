@@ -183,18 +183,14 @@ impl<T: Transport> Run<'_, T> {
         self.begin_part("waiting")?;
         self.line.wait_until(until).await?;
         // Its FIN does not show while it waits behind bytes that are not read.
-        if self.line.peer_left() {
-            return Err(Stop::Gone);
-        }
+        self.line.still_there()?;
         self.line.underway = None;
         Ok(())
     }
 
     /// A part of the program begins that counts as fired if the client ends it.
     fn begin_part(&mut self, doing: &'static str) -> Result<(), Stop> {
-        if self.line.peer_left() {
-            return Err(Stop::Gone);
-        }
+        self.line.still_there()?;
         let words = self.proof_behind();
         self.line.underway = words.and_then(|words| self.underway(words, Part::Doing(doing)));
         Ok(())
@@ -257,10 +253,8 @@ impl<T: Transport> Run<'_, T> {
         match self.program.steps.get(self.place + 1) {
             // Left by the end itself, once it is a fact.
             Some(WireStep::End(_) | WireStep::EndWhenIdle(..)) => return Ok(()),
-            Some(WireStep::Wait(_) | WireStep::Drip { .. } | WireStep::Endless { .. })
-                if self.line.peer_left() =>
-            {
-                return Err(Stop::Gone);
+            Some(WireStep::Wait(_) | WireStep::Drip { .. } | WireStep::Endless { .. }) => {
+                self.line.still_there()?;
             }
             _ => {}
         }
@@ -271,9 +265,7 @@ impl<T: Transport> Run<'_, T> {
     /// Leaves the proof behind a part that has no end of its own.
     fn fire_now(&mut self, fact: &str) -> Result<(), Stop> {
         let now = self.line.now();
-        if self.line.peer_left() {
-            return Err(Stop::Gone);
-        }
+        self.line.still_there()?;
         let proof = self.proof_behind().and_then(|words| self.proof(words));
         self.leave(proof, fact, now);
         Ok(())

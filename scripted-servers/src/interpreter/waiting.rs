@@ -22,6 +22,9 @@ const LOOK: Duration = Duration::from_millis(4);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
+const UNSEEN: &str = "whether the client still holds its end, and has read what was sent, \
+    can not be seen: neither sock_diag nor /proc/net/tcp tells of it";
+
 /// Pauses between looks at a fact, each longer than the last.
 pub(super) struct Pauses(Duration);
 
@@ -51,6 +54,19 @@ impl<T: Transport> Connection<T> {
             None => self.transport.peer() == Peer::Gone,
             Some(Ending::Reset) => true,
             Some(Ending::Fin) => !matches!(self.transport.peer(), Peer::Here { .. }),
+        }
+    }
+
+    /// Goes on only if the peer is still there. Where that can not be seen, what
+    /// happens next is not proved.
+    pub(crate) fn still_there(&mut self) -> Result<(), Stop> {
+        match (self.transport.ending(), self.transport.peer()) {
+            (None | Some(Ending::Fin), Peer::Here { .. }) => Ok(()),
+            (None, Peer::Unknown) => {
+                self.doubt(UNSEEN);
+                Ok(())
+            }
+            _ => Err(Stop::Gone),
         }
     }
 
@@ -113,6 +129,7 @@ impl<T: Transport> Connection<T> {
                 // A socket that is closed with bytes unread ends in a RST.
                 (Peer::Here { untaken: 0 }, _) | (Peer::Gone, Some(Ending::Fin)) => return Ok(()),
                 (Peer::Unknown, _) => {
+                    self.doubt(UNSEEN);
                     self.sleep(SETTLED).await;
                     return Ok(());
                 }

@@ -1,7 +1,7 @@
 //! What the kernel knows of a TCP socket, and the few things only it can do.
 //!
 //! Facts are read here and interpreted elsewhere. A question that the kernel
-//! does not answer is answered with the fact that makes nobody wait.
+//! does not answer is an error, and no fact.
 
 mod peers;
 mod proc_net;
@@ -31,35 +31,33 @@ pub(crate) enum TcpState {
 }
 
 /// Bytes received and not yet read, a FIN not counted.
-pub(crate) fn unread(socket: BorrowedFd<'_>) -> u64 {
-    rustix::io::ioctl_fionread(socket).unwrap_or(0)
+pub(crate) fn unread(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    Ok(rustix::io::ioctl_fionread(socket)?)
 }
 
 /// Bytes written and not yet acknowledged; an own FIN counts as one.
-pub(crate) fn unacknowledged(socket: BorrowedFd<'_>) -> u64 {
-    raw::unacknowledged(socket).unwrap_or(0)
+pub(crate) fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    raw::unacknowledged(socket)
 }
 
 /// The connection's state.
-pub(crate) fn state(socket: BorrowedFd<'_>) -> TcpState {
+pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
     const FIN_SEEN: [u8; 4] = [6, 8, 9, 11];
-    match raw::tcp_info(socket) {
-        Ok(info) if info[0] == 7 => TcpState::Over,
-        Ok(info) if FIN_SEEN.contains(&info[0]) => TcpState::PeerFin,
-        Ok(_) => TcpState::PeerOpen,
-        Err(_) => TcpState::Over,
-    }
+    Ok(match raw::tcp_info(socket)?[0] {
+        7 => TcpState::Over,
+        state if FIN_SEEN.contains(&state) => TcpState::PeerFin,
+        _ => TcpState::PeerOpen,
+    })
 }
 
 /// A tick of the kernel's timer at 250 Hz; at 100 Hz times are coarser.
 const TICK: Duration = Duration::from_millis(4);
 
 /// Time since bytes last arrived, as `TCP_INFO` counts it.
-fn since_data(socket: BorrowedFd<'_>) -> Duration {
-    let millis = raw::tcp_info(socket).map_or(0, |info| {
-        u32::from_ne_bytes([info[52], info[53], info[54], info[55]])
-    });
-    Duration::from_millis(millis.into())
+fn since_data(socket: BorrowedFd<'_>) -> io::Result<Duration> {
+    let info = raw::tcp_info(socket)?;
+    let millis = u32::from_ne_bytes([info[52], info[53], info[54], info[55]]);
+    Ok(Duration::from_millis(millis.into()))
 }
 
 /// Time since the peer last acknowledged something, as `TCP_INFO` counts it in
@@ -85,8 +83,8 @@ pub(crate) fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Reads what is there: how many bytes, and when the last of them had arrived,
-/// on the cell's clock. `called` is now, `empty_at` is when the socket was last
-/// seen empty.
+/// on the cell's clock, if that can be known. `called` is now, `empty_at` is when
+/// the socket was last seen empty.
 ///
 /// A stamp of the kernel is exact, but a FIN behind the bytes overwrites it. It
 /// is held against `TCP_INFO`, which counts in ticks and looks at bytes only.
@@ -95,25 +93,24 @@ pub(crate) fn receive(
     into: &mut [u8],
     called: Moment,
     empty_at: Duration,
-) -> io::Result<(usize, Duration)> {
+) -> io::Result<(usize, io::Result<Duration>)> {
     let (read, stamp) = raw::receive(socket, into)?;
     if read == 0 {
-        return Ok((0, called.cell));
+        return Ok((0, Ok(called.cell)));
     }
     let counted = |slack| {
-        let age = since_data(socket).saturating_sub(slack);
-        called.cell.saturating_sub(age)
+        let age = since_data(socket)?.saturating_sub(slack);
+        Ok(called.cell.saturating_sub(age))
     };
     let arrived = match stamp.map(|stamp| called.on_cell_clock(stamp)) {
-        Some(stamped) if called.cell.saturating_sub(empty_at) < 2 * TICK => stamped,
-        Some(stamped) => {
-            let counted = counted(TICK);
+        Some(stamped) if called.cell.saturating_sub(empty_at) < 2 * TICK => Ok(stamped),
+        Some(stamped) => counted(TICK).map(|counted| {
             if counted + TICK < stamped {
                 counted
             } else {
                 stamped
             }
-        }
+        }),
         None => counted(Duration::ZERO),
     };
     Ok((read, arrived))

@@ -68,7 +68,10 @@ impl Peers {
             *eyes = open(own, peer).unwrap_or(Eyes::Closed);
         }
         let seen = match &mut *eyes {
-            Eyes::Netlink(diag) => diag.look(peer, own).ok(),
+            Eyes::Netlink(diag) => diag
+                .look(peer, own)
+                .or_else(|_| proc_net::look(peer, own))
+                .ok(),
             Eyes::Table => proc_net::look(peer, own).ok(),
             Eyes::Closed => None,
         };

@@ -49,6 +49,8 @@ struct State {
     server_fin: bool,
     server_reset: bool,
     deaf: bool,
+    unseen: bool,
+    doubt: Option<&'static str>,
 }
 
 impl State {
@@ -112,6 +114,16 @@ impl Memory {
                 state.peer_reset = true;
             }
         }
+    }
+
+    /// From here on nobody can tell whether the peer is there.
+    pub(super) fn hide_peer(&self) {
+        self.state().unseen = true;
+    }
+
+    /// From here on what is asked gets no answer.
+    pub(super) fn doubt_all(&self, reason: &'static str) {
+        self.state().doubt = Some(reason);
     }
 
     /// All that the server wrote.
@@ -218,7 +230,9 @@ impl Transport for Memory {
 
     fn peer(&self) -> Peer {
         let state = self.state();
-        if state.peer_gone {
+        if state.unseen {
+            Peer::Unknown
+        } else if state.peer_gone {
             Peer::Gone
         } else {
             Peer::Here {
@@ -235,8 +249,10 @@ impl Transport for Memory {
         self.state().deaf = false;
     }
 
-    fn finish(&mut self) {
-        self.state().server_fin = true;
+    fn finish(&mut self) -> bool {
+        let mut state = self.state();
+        state.server_fin = !state.peer_reset;
+        state.server_fin
     }
 
     fn reset(&mut self) {
@@ -244,6 +260,10 @@ impl Transport for Memory {
     }
 
     fn close(&mut self) {}
+
+    fn doubt(&self) -> Option<&str> {
+        self.state().doubt
+    }
 }
 
 fn ending(state: &State) -> Option<Ending> {
