@@ -10,7 +10,7 @@ use scenarios::plan::{Plan, Proves};
 use scenarios::verdict::{CellVerdict, FAULT_DID_NOT_HAPPEN, Level, Verdict};
 
 use crate::id;
-use crate::plan_run::Contender;
+use crate::run::plan::Contender;
 use crate::run::{CellDone, CellJob, Client};
 
 /// What one leg must come to.

@@ -23,7 +23,7 @@ pub use propose::{UNSAID, propose};
 pub use unmatched::{Covered, Unmatched};
 
 use crate::failure::Failure;
-use crate::mistakes::Mistakes;
+use crate::input::mistakes::Mistakes;
 
 /// All entries, by client and case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

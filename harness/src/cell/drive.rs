@@ -19,9 +19,9 @@ use super::kept::Kept;
 use super::processors::Processors;
 use super::streams::{Input, Output};
 use super::talk::Talk;
-use crate::evidence::{EvidenceLog, Signals};
+use crate::cell::evidence::{EvidenceLog, Signals};
+use crate::client::protocol::control_line;
 use crate::launch::{Launcher, Status, Stdin, Watch};
-use crate::protocol::control_line;
 use crate::run::{Interrupt, Slot};
 
 /// One client's way through a cell.

@@ -6,6 +6,7 @@
 
 mod drive;
 mod ending;
+pub mod evidence;
 mod folder;
 mod kept;
 mod processors;
@@ -26,10 +27,10 @@ use scripted_servers::clock::{Clock, RealClock};
 
 use self::drive::{Ended, Errand, drive};
 use self::ending::Patience;
+use self::evidence::EvidenceLog;
 use self::folder::CellFolder;
 use self::stage::Stage;
 use self::work::Assignment;
-use crate::evidence::{self, EvidenceLog};
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
 
@@ -175,7 +176,7 @@ pub fn judge_again(folder: &Path) -> Result<(CellRecord, CellVerdict), HarnessEr
         reason,
     };
     let path = folder.record();
-    let text = crate::run_folder::read_whole(&path)
+    let text = crate::run::folder::read_whole(&path)
         .map_err(|error| unreadable(&path, error.to_string()))?;
     let record = serde_json::from_slice(&text)
         .map_err(|error| unreadable(&path, format!("not a cell's record: {error}")))?;

@@ -12,8 +12,8 @@ use super::workspace::Workspace;
 use crate::baseline;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::selection::Selection;
-use crate::suite::{self, Suite};
+use crate::input::selection::Selection;
+use crate::input::suite::{self, Suite};
 
 /// Check scenarios, manifests and baselines
 ///
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         let known = workspace.known();
         // Mistakes of files that were not asked about are not told.
         workspace.mistakes =
-            crate::mistakes::Mistakes::new(arguments.common.color_messages(context.around));
+            crate::input::mistakes::Mistakes::new(arguments.common.color_messages(context.around));
         let mut cases = 0;
         for file in &arguments.files {
             cases += check(file, cwd, &known, &mut workspace)?;

@@ -14,8 +14,8 @@ use crate::baseline::fingerprint;
 use crate::cell;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::planned::{self, Planned, PlannedCell};
-use crate::run_folder::{self, RunFolder, read_whole};
+use crate::run::folder::{self, RunFolder, read_whole};
+use crate::run::planned::{self, Planned, PlannedCell};
 
 /// Judge a run's folder again, or one cell of it
 ///
@@ -102,7 +102,7 @@ fn cell_alone(
         baseline: None,
         not_run: None,
     });
-    let record = planned.record(verdicts, &|_| run_folder::stderr(&folder.path));
+    let record = planned.record(verdicts, &|_| folder::stderr(&folder.path));
     present::present(&record, &arguments.shown, &arguments.common, context)?;
     Ok(Exit::winner([Exit::of_record(&record), ended]))
 }

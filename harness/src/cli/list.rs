@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::Context;
 use super::arguments::Common;
 use super::workspace::Workspace;
-use crate::clients;
+use crate::client::known;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::selection::Selection;
-use crate::words::{self, Word};
+use crate::input::selection::Selection;
+use crate::input::words::{self, Word};
 
 /// List scenarios, clients, faults, assertions or all words
 ///
@@ -218,7 +218,7 @@ fn clients(arguments: &Arguments, context: &Context<'_, '_>) -> Result<Vec<Entry
     workspace.check()?;
     let entries = workspace.clients.iter().map(|known| {
         let manifest = &known.manifest;
-        let missing = clients::missing_program(manifest, &context.around.path);
+        let missing = known::missing_program(manifest, &context.around.path);
         let state = missing.as_deref().unwrap_or("programs found");
         Entry {
             name: one_line(&manifest.name),

@@ -12,17 +12,17 @@ use super::arguments::{Common, Shown};
 use super::workspace::{Workspace, digest, run_options};
 use super::{Context, present};
 use crate::baseline::{Baseline, Covered, dispose, fingerprint, propose};
-use crate::clients::{self, Known};
-use crate::command_client;
+use crate::client::ad_hoc;
+use crate::client::known::{self, Known};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plan_run::{Cells, Contender};
-use crate::progress::{Counts, Progress};
-use crate::root::Root;
+use crate::input::root::Root;
+use crate::input::selection::Selection;
+use crate::input::suite::{self, Scenario, Suite};
+use crate::run::folder::RunFolder;
+use crate::run::plan::{Cells, Contender};
+use crate::run::progress::{Counts, Progress};
 use crate::run::run_cells;
-use crate::run_folder::RunFolder;
-use crate::selection::Selection;
-use crate::suite::{self, Scenario, Suite};
 
 /// Run scenarios against clients
 ///
@@ -143,11 +143,11 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
 fn choose(arguments: &Arguments, known: &[Known], cwd: &Path) -> Result<Vec<Known>, Failure> {
     let mut chosen: Vec<Known> = Vec::new();
     if arguments.commands.is_empty() || !arguments.clients.is_empty() {
-        let found = clients::choose(known, &arguments.clients)?;
+        let found = known::choose(known, &arguments.clients)?;
         chosen.extend(found.into_iter().cloned());
     }
     for text in &arguments.commands {
-        let manifest = command_client::client(text, known, cwd)?;
+        let manifest = ad_hoc::client(text, known, cwd)?;
         let name = &manifest.name;
         if chosen.iter().any(|other| other.manifest.name == *name) {
             return Err(Failure::usage(format!(

@@ -12,11 +12,11 @@ use super::arguments::Common;
 use super::workspace::{Workspace, run_options};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plan_run::Contender;
-use crate::progress::{Counts, Progress};
+use crate::input::selection::Selection;
+use crate::run::folder::RunFolder;
+use crate::run::plan::Contender;
+use crate::run::progress::{Counts, Progress};
 use crate::run::run_cells;
-use crate::run_folder::RunFolder;
-use crate::selection::Selection;
 use crate::selftest::{self, Selftest};
 
 /// Prove that the scenarios tell good clients from bad ones

@@ -249,7 +249,7 @@ pub enum ReadError {
 /// Reads `events.jsonl`. The last line may be torn, as a killed run leaves it;
 /// it is then dropped.
 pub fn read(path: &Path) -> Result<Vec<Entry>, ReadError> {
-    let bytes = crate::run_folder::read_whole(path)?;
+    let bytes = crate::run::folder::read_whole(path)?;
     let mut entries = Vec::new();
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         match serde_json::from_slice(line) {

@@ -9,12 +9,12 @@ use scenarios::plan::Plan;
 use scenarios::verdict::Verdict;
 
 use crate::baseline::Baseline;
-use crate::clients::{self, Known};
+use crate::client::known::{self, Known};
+use crate::client::version::version;
 use crate::id;
-use crate::planned::{Planned, PlannedCell};
+use crate::run::planned::{Planned, PlannedCell};
 use crate::run::{CellJob, Client};
 use crate::surroundings::Surroundings;
-use crate::version::version;
 
 /// A client of a run, and whether it can run here.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl Contender {
     }
 
     fn ask(manifest: &Manifest, around: &Surroundings) -> Self {
-        if let Some(missing) = clients::missing_program(manifest, &around.path) {
+        if let Some(missing) = known::missing_program(manifest, &around.path) {
             return Self::hindered(manifest, missing);
         }
         match version(manifest, around) {
