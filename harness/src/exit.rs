@@ -85,10 +85,6 @@ impl Exit {
 
     /// What a run's record comes to.
     pub fn of_record(record: &RunRecord) -> Self {
-        let ran = record
-            .cells
-            .iter()
-            .any(|cell| !matches!(cell.judged.verdict, Verdict::Skipped | Verdict::Unsupported));
         let mut all: Vec<Self> = record.cells.iter().map(Self::of_cell).collect();
         if !record.missing.is_empty() {
             all.push(Self::Incomplete);
@@ -96,7 +92,7 @@ impl Exit {
         if !record.stale.is_empty() {
             all.push(Self::Better);
         }
-        if !ran {
+        if record.nothing_ran() {
             all.push(Self::Inconclusive);
         }
         Self::winner(all)

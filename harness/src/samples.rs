@@ -41,6 +41,26 @@ pub(crate) fn verdict(verdict: Verdict, delivered: &[(&str, u64)]) -> CellVerdic
     }
 }
 
+/// A Plan of which tests change what they are about.
+pub(crate) fn plan() -> scenarios::plan::Plan {
+    let source = scenarios::document::Source {
+        path: "area/name.yaml".to_owned(),
+        text: SCENARIO.to_owned(),
+    };
+    let known = scenarios::validate::Known::default();
+    match scenarios::validate::scenario(&source, "area/name", 1, &known) {
+        Ok(mut plans) => plans.remove(0),
+        Err(found) => panic!("{}", scenarios::document::render(&found, &source, false)),
+    }
+}
+
+const SCENARIO: &str = r#"title: The connection ends after the request
+why: Nobody can tell whether the work was done.
+servers: { api: { script: [ { cut: { after: request, with: close } } ] } }
+call: { url: "{api}/" }
+expect: { must: [ { delivered: { api: 1 } } ] }
+"#;
+
 /// A finding with texts that say nothing.
 pub(crate) fn finding(name: FindingName, axis: Axis, level: Level) -> Finding {
     Finding {
@@ -82,6 +102,7 @@ pub(crate) fn record(cells: Vec<Cell>) -> RunRecord {
         seed: 1,
         cells,
         stale: Vec::new(),
+        unused: Vec::new(),
         missing: Vec::new(),
     }
 }

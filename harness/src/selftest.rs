@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use reports::words;
 use scenarios::plan::{Plan, Proves};
-use scenarios::verdict::{CellVerdict, Level, Verdict};
+use scenarios::verdict::{CellVerdict, FAULT_DID_NOT_HAPPEN, Level, Verdict};
 
 use crate::id;
-use crate::plan_run::Contender;
+use crate::run::plan::Contender;
 use crate::run::{CellDone, CellJob, Client};
 
 /// What one leg must come to.
@@ -131,6 +131,12 @@ impl Selftest {
     }
 }
 
+/// What to write into a scenario that nothing proves.
+const UNPROVED: &str = "no case of it has a `proves`. Write for example \
+                        `proves: { defect: retries-post-on-reset, finding: duplicate-delivery }`; \
+                        `wirefault list words` has all findings, `wirefault list clients --json` \
+                        all defects";
+
 /// Scenarios of which no case names a defect: they would pass any client.
 fn unproved(plans: &[&Plan]) -> Vec<Failure> {
     let proved: BTreeSet<&str> = plans
@@ -146,7 +152,7 @@ fn unproved(plans: &[&Plan]) -> Vec<Failure> {
         .map(|scenario| Failure {
             case: (*scenario).to_owned(),
             should: "name a defect and the finding that it is caught by".to_owned(),
-            but: "there is no `proves` that holds for any of its cases".to_owned(),
+            but: UNPROVED.to_owned(),
             cell: None,
         })
         .collect()
@@ -160,9 +166,10 @@ fn judge(leg: &Leg, verdict: &CellVerdict) -> Option<(String, String)> {
             verdict.verdict == Verdict::Pass,
         ),
         Leg::WithoutFaults => (
-            "be inconclusive without its faults, because a required fault did not happen"
-                .to_owned(),
-            verdict.verdict == Verdict::Inconclusive && misses_a_fault(verdict),
+            format!("be inconclusive without its faults, because {FAULT_DID_NOT_HAPPEN}"),
+            // Any other doubt would not show that the scenario notices the want
+            // of its fault.
+            verdict.lacks_its_fault(),
         ),
         Leg::Defective(proves) => (
             format!(
@@ -178,13 +185,6 @@ fn judge(leg: &Leg, verdict: &CellVerdict) -> Option<(String, String)> {
         ),
     };
     (!holds).then(|| (should, what_was(verdict)))
-}
-
-/// Whether the judge says that a required fault did not happen. Any other doubt
-/// would not show that the scenario notices the want of its fault.
-fn misses_a_fault(verdict: &CellVerdict) -> bool {
-    let reason = verdict.reason.as_deref().unwrap_or_default();
-    reason.starts_with("a required fault did not happen")
 }
 
 fn what_was(verdict: &CellVerdict) -> String {

@@ -379,7 +379,7 @@ fn a_killed_launcher_is_cleaned_up_after_where_the_session_s_leader_cannot_be_se
 #[test]
 fn a_command_is_judged_by_its_exit_code() {
     let shown = |line: &str| {
-        let ran = run_one(plan(), harness::command::client(line).unwrap());
+        let ran = run_one(plan(), harness::client::command::client(line).unwrap());
         assert_eq!(ended_by(&ran), Some(EndedBy::Exit));
         let shown = ran.client().into_iter().find_map(|event| match event {
             ClientEvent::Report(report) => Some(report.shown.clone()),

@@ -41,6 +41,7 @@ fn faults_assertions_and_clients_can_be_listed_for_people_and_programs() {
         ("faults", "cut"),
         ("assertions", "honest"),
         ("clients", "reference"),
+        ("words", "sweep"),
     ] {
         bench.run(&["list", what]).ends_with(0).says(word);
         let done = bench.run(&["list", what, "--json"]).ends_with(0);
@@ -52,6 +53,27 @@ fn faults_assertions_and_clients_can_be_listed_for_people_and_programs() {
             .map(|value| value["name"].as_str().unwrap())
             .collect();
         assert!(names.contains(&word), "{names:?}");
+    }
+}
+
+#[test]
+fn the_list_of_words_names_what_an_author_needs_with_an_example_each() {
+    let bench = Workbench::new();
+    let done = bench.run(&["list", "words"]).ends_with(0);
+    for part in [
+        "Words of a scenario\n\na scenario\n  title ",
+        "\na step\n  when ",
+        "    delay: 50ms\n",
+        "\nan expectation\n  of ",
+        "duplicate-delivery, duplicate-effect",
+        "Words of a manifest\n\na manifest\n  name ",
+        "\n`policy`\n",
+    ] {
+        assert!(
+            done.stdout.contains(part),
+            "no {part:?} in:\n{}",
+            done.stdout
+        );
     }
 }
 

@@ -43,7 +43,7 @@ fn a_run_as_expected_ends_with_0_and_leaves_its_record() {
         "{}",
         done.stdout
     );
-    assert!(done.stderr.contains("1 of 1 cells"), "{}", done.stderr);
+    assert!(done.stderr.contains("1 of 1 cell"), "{}", done.stderr);
     let record = record(&bench, "out");
     let [cell] = record.cells.as_slice() else {
         panic!("{record:?}")
@@ -160,14 +160,36 @@ fn what_got_better_ends_with_5_and_so_does_a_stale_entry() {
         bench.read("out/baseline/reference.yaml"),
         "client: \"reference\"\ncells: []\n"
     );
-    bench.write("baseline/reference.yaml", &entry("request/renamed"));
+    bench.write("baseline/reference.yaml", &entry("request/cut[at=1]"));
     let run = ["run", "--client", "reference"];
     bench
         .run(&run)
         .ends_with(5)
+        .says("stale  request/cut[at=1] [reference]")
         .says("baseline/reference.yaml:3");
+}
+
+#[test]
+fn an_entry_of_a_scenario_outside_the_suite_is_not_stale() {
+    let bench = Workbench::with_cut();
+    bench.write("mine/case.yaml", CUT);
+    bench.write(
+        "baseline/reference.yaml",
+        "client: reference\ncells:\n  - case: mine/case\n    expect: fail\n    fingerprint: x\n    \
+         reason: known\n",
+    );
+    let suite = bench.run(&["run", "--client", "reference"]).ends_with(0);
+    for part in ["unused  mine/case [reference]", "run it by its path"] {
+        assert!(suite.stdout.contains(part), "{suite:?}");
+    }
+    // Run by its path, its entry is held against it.
+    bench
+        .run(&["run", "mine/case.yaml", "--client", "reference"])
+        .ends_with(5)
+        .says("fixed  mine/case [reference]");
     // A run that does not cover the scenario does not know.
-    bench.run(&["run", "request/cut"]).ends_with(0);
+    let other = bench.run(&["run", "request/cut"]).ends_with(0);
+    assert!(!other.stdout.contains("mine/case"), "{other:?}");
 }
 
 #[test]
@@ -184,7 +206,10 @@ fn a_client_without_its_program_is_skipped_with_the_reason() {
             .contains("program `no-such-program` is not in PATH")
     );
     // Alone it means that nothing ran.
-    bench.run(RUN_BAD).ends_with(4);
+    bench
+        .run(RUN_BAD)
+        .ends_with(4)
+        .says("Nothing ran, so nothing is proved: no client here can do any of these cases");
 }
 
 #[test]
@@ -390,6 +415,10 @@ fn an_interrupted_run_ends_with_6_and_still_leaves_its_record() {
     let judged = bench.run(&["judge", "out"]).ends_with(6);
     assert!(judged.stdout.contains("timeout/silent"), "{judged:?}");
     assert!(!judged.stdout.contains("error"), "{judged:?}");
+    assert!(
+        judged.stderr.contains("The run was interrupted: "),
+        "{judged:?}"
+    );
 }
 
 #[test]

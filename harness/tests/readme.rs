@@ -94,6 +94,17 @@ fn readmes_command_lines_work_on_the_shipped_suite() {
 }
 
 #[test]
+fn readme_explains_every_sign_of_the_matrix() {
+    let rows: Vec<&str> = README
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    for (sign, meaning) in reports::formats::text::legend() {
+        assert!(rows.contains(&sign), "`{sign}` ({meaning}) has no row");
+    }
+}
+
+#[test]
 fn readme_lists_every_command() {
     let bench = Workbench::new();
     let help = bench.run(&["help"]).ends_with(0).stdout;

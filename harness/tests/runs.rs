@@ -164,7 +164,7 @@ fn an_interrupt_stops_the_run_and_returns_what_is_done() {
 /// The process id of the client whose evidence this is.
 fn wait_for_client(events: &Path) -> i32 {
     eventually("the start of a client", || {
-        let entries = harness::evidence::read(events).ok()?;
+        let entries = harness::cell::evidence::read(events).ok()?;
         entries.iter().find_map(|entry| match &entry.event {
             Event::Client(ClientEvent::Spawned { pid, .. }) => i32::try_from(*pid).ok(),
             _ => None,
@@ -210,7 +210,7 @@ impl EndlessRun {
         let cells = folder.path().join("cells");
         let events = cells.join("endless/events.jsonl");
         eventually("a report", || {
-            let entries = harness::evidence::read(&events).ok()?;
+            let entries = harness::cell::evidence::read(&events).ok()?;
             let is_report = |event: &Event| matches!(event, Event::Client(ClientEvent::Report(_)));
             entries
                 .iter()
@@ -245,7 +245,7 @@ impl EndlessRun {
 fn a_run_that_is_killed_leaves_evidence_that_can_be_judged_and_no_client() {
     let mut run = EndlessRun::start();
     assert_eq!(run.signal(Signal::KILL).code(), None);
-    let entries = harness::evidence::read(&run.cell("endless").join("events.jsonl")).unwrap();
+    let entries = harness::cell::evidence::read(&run.cell("endless").join("events.jsonl")).unwrap();
     let delivered = entries.iter().filter(|entry| {
         matches!(&entry.event, Event::Server(event) if matches!(event.what, What::Delivered { .. }))
     });

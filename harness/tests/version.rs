@@ -10,8 +10,8 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use harness::client::version::first_words;
 use harness::surroundings::Surroundings;
-use harness::version::first_words;
 use support::{PATIENCE, eventually, is_alive, pids_in, wirefault};
 use tempfile::TempDir;
 

@@ -49,9 +49,14 @@ pub fn of_cell(cell: &Cell) -> Vec<(&'static str, String)> {
         ));
     }
     if !matches!(cell.judged.verdict, Verdict::Skipped | Verdict::Unsupported) {
-        facts.push(("evidence", format!("cells/{}/events.jsonl", cell.id)));
+        facts.push(("evidence", evidence(cell)));
     }
     facts
+}
+
+/// Where the evidence of a cell lies, in the run's folder.
+pub fn evidence(cell: &Cell) -> String {
+    format!("cells/{}/events.jsonl", cell.id)
 }
 
 /// One finding, with the place that expects it and the events that prove it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use scenarios::plan::CaseName;
-use scenarios::verdict::CellVerdict;
+use scenarios::verdict::{CellVerdict, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Version of the record's form. Fields are only added within a version.
@@ -22,9 +22,13 @@ pub struct RunRecord {
     pub seed: u64,
     /// All cells, in the order of scenario, columns, client, repeat.
     pub cells: Vec<Cell>,
-    /// Baseline entries that no cell of this run answers to.
+    /// Baseline entries whose case is not there any more.
     #[serde(default)]
     pub stale: Vec<StaleEntry>,
+    /// Baseline entries of which this run can not tell whether their case is
+    /// still there. They change no exit code.
+    #[serde(default)]
+    pub unused: Vec<UnusedEntry>,
     /// Cells that were planned and of which there is no result.
     #[serde(default)]
     pub missing: Vec<MissingCell>,
@@ -67,7 +71,7 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaselineEntry {
     /// The verdict expected.
-    pub expect: scenarios::verdict::Verdict,
+    pub expect: Verdict,
     /// What was seen when the entry was written; empty where nothing is seen,
     /// because such a cell does not run.
     pub fingerprint: String,
@@ -75,7 +79,7 @@ pub struct BaselineEntry {
     pub reason: String,
 }
 
-/// An entry without a cell.
+/// An entry whose scenario took part and has no such case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StaleEntry {
     /// The client.
@@ -84,6 +88,19 @@ pub struct StaleEntry {
     pub case: String,
     /// The baseline's file and line.
     pub place: String,
+}
+
+/// An entry whose scenario did not take part, or another one of its name did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusedEntry {
+    /// The client.
+    pub client: String,
+    /// The case.
+    pub case: String,
+    /// The baseline's file and line.
+    pub place: String,
+    /// Why nothing is known of it, and what to do in which case.
+    pub why: String,
 }
 
 /// A cell that was planned and did not come to a result: the run was stopped.
@@ -149,6 +166,13 @@ impl Cell {
 }
 
 impl RunRecord {
+    /// Whether no cell ran, so that the run proves nothing.
+    pub fn nothing_ran(&self) -> bool {
+        let not_run =
+            |cell: &Cell| matches!(cell.judged.verdict, Verdict::Skipped | Verdict::Unsupported);
+        self.cells.iter().all(not_run)
+    }
+
     /// Cells by disposition.
     pub fn totals(&self) -> BTreeMap<Disposition, usize> {
         let mut totals = BTreeMap::new();

@@ -5,7 +5,7 @@
 mod samples;
 
 use reports::formats::{View, text::FORMAT};
-use reports::record::RunRecord;
+use reports::record::{Disposition, RunRecord};
 use scenarios::verdict::{EndedBy, Verdict};
 
 fn text(record: &RunRecord, view: View) -> String {
@@ -145,4 +145,84 @@ fn a_line_for_cases_that_are_no_product_does_not_read_as_one() {
         product.contains("at=9 end=reset,close (2 cases)"),
         "{product}"
     );
+}
+
+#[test]
+fn a_policy_that_says_next_to_nothing_takes_one_entry_a_client() {
+    let record = samples::undocumented();
+    let short = text(&record, PLAIN);
+    let entries = |report: &str| report.matches("\n  inconclusive  ").count();
+    // Three of `bare` together, the one with another doubt, and the only one of
+    // `other`.
+    assert_eq!(entries(&short), 3, "{short}");
+    insta::assert_snapshot!(short.split("What differs").nth(1).unwrap());
+    let all = text(&record, View { all: true, ..PLAIN });
+    assert_eq!(entries(&all), 5, "{all}");
+}
+
+#[test]
+fn a_known_difference_says_where_its_evidence_is() {
+    let short = text(&samples::eventful(), PLAIN);
+    assert!(short.contains("known differences: --all"), "{short}");
+    let all = text(&samples::eventful(), View { all: true, ..PLAIN });
+    let known = all.split("Known differences").nth(1).unwrap();
+    let entries = known.matches("\n  known  ").count();
+    assert!(entries > 0, "{all}");
+    assert_eq!(known.matches("    evidence   cells/").count(), entries);
+}
+
+#[test]
+fn a_run_in_which_nothing_ran_says_so_and_why() {
+    let said = "Nothing ran, so nothing is proved: ";
+    let mut record = samples::record(Vec::new());
+    assert!(text(&record, PLAIN).contains(&format!("{said}no case was chosen")));
+    for verdict in [Verdict::Skipped, Verdict::Unsupported] {
+        let judged = samples::verdict(verdict, &[]);
+        record.cells.push(samples::cell("a/b", &[], "curl", judged));
+        assert!(text(&record, PLAIN).contains(&format!("{said}no client here can do any")));
+    }
+    record.missing = samples::eventful().missing;
+    assert!(text(&record, PLAIN).contains(&format!("{said}the run was stopped")));
+    let judged = samples::verdict(Verdict::Pass, &[]);
+    record
+        .cells
+        .push(samples::cell("a/b", &[], "other", judged));
+    assert!(!text(&record, PLAIN).contains("Nothing ran"));
+}
+
+#[test]
+fn every_sign_that_a_cell_can_have_is_in_the_legend() {
+    let known: Vec<(&str, &str)> = reports::formats::text::legend().collect();
+    let mut seen = std::collections::BTreeSet::new();
+    for verdict in [
+        Verdict::Pass,
+        Verdict::Skipped,
+        Verdict::Unsupported,
+        Verdict::Inconclusive,
+        Verdict::Fail,
+        Verdict::Error,
+    ] {
+        for disposition in Disposition::ALL {
+            let judged = samples::verdict(verdict, &[]);
+            let mut cell = samples::cell("a/b", &[], "curl", judged);
+            cell.disposition = disposition;
+            let report = text(&samples::record(vec![cell]), PLAIN);
+            let row = report
+                .lines()
+                .find(|line| line.starts_with("  b "))
+                .unwrap();
+            let glyph = row.split_whitespace().nth(1).unwrap();
+            let (_, meaning) = known.iter().find(|(sign, _)| *sign == glyph).unwrap();
+            assert!(report.contains(&format!("{glyph} {meaning}")), "{report}");
+            seen.insert(glyph.to_owned());
+        }
+    }
+    // A case that one client has and another has not.
+    let judged = samples::verdict(Verdict::Pass, &[]);
+    let cells = [("a/b", "curl"), ("a/c", "node")]
+        .map(|(scenario, client)| samples::cell(scenario, &[], client, judged.clone()));
+    assert!(text(&samples::record(cells.to_vec()), PLAIN).contains("· no result"));
+    seen.extend(["·", "S", "C", "*"].map(str::to_owned));
+    let all = known.iter().map(|(sign, _)| (*sign).to_owned()).collect();
+    assert_eq!(seen, all);
 }

@@ -2,12 +2,14 @@
 //!
 //! [`decode`] reads the files, [`fingerprint`] says in short what was seen,
 //! [`dispose`] holds a cell against its entry, [`propose`] writes what the
-//! files would have to say. Absence means: must pass.
+//! files would have to say, [`Unmatched`] the
+//! entries without a cell. Absence means: must pass.
 
 mod decode;
 mod dispose;
 mod fingerprint;
 mod propose;
+mod unmatched;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,9 +20,10 @@ pub use decode::decode;
 pub use dispose::{dispose, dispose_repeats};
 pub use fingerprint::fingerprint;
 pub use propose::{UNSAID, propose};
+pub use unmatched::{Covered, Unmatched};
 
 use crate::failure::Failure;
-use crate::mistakes::Mistakes;
+use crate::input::mistakes::Mistakes;
 
 /// All entries, by client and case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! Everything seen goes into the evidence; nothing is judged here. All waiting
 //! is on the cell's clock or on facts.
 
+mod statuses;
+
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,9 +21,9 @@ use super::kept::Kept;
 use super::processors::Processors;
 use super::streams::{Input, Output};
 use super::talk::Talk;
-use crate::evidence::{EvidenceLog, Signals};
+use crate::cell::evidence::{EvidenceLog, Signals};
+use crate::client::protocol::control_line;
 use crate::launch::{Launcher, Status, Stdin, Watch};
-use crate::protocol::control_line;
 use crate::run::{Interrupt, Slot};
 
 /// One client's way through a cell.
@@ -212,114 +214,6 @@ impl Driver<'_> {
             starved: self.processors.starved(),
             limit: self.signals.borrow().limit,
         }
-    }
-
-    /// Acts on a status; the end, when it was the last one.
-    fn status(&mut self, status: Status) -> io::Result<Option<Ended>> {
-        match status {
-            Status::Spawned { pid } => self.spawned(pid),
-            Status::NotSpawned { missing, reason } => {
-                (self.client_ended)(self.clock.now());
-                let ended = Ended::NotStarted { missing, reason };
-                return Ok(Some(self.unless_interrupted(ended)));
-            }
-            Status::Exited {
-                code,
-                signal,
-                killed,
-                monotonic_ns,
-                run_delay_ns,
-            } => {
-                let ago = crate::launch::monotonic_ns().saturating_sub(monotonic_ns);
-                let ended_at = self.clock.now().saturating_sub(Duration::from_nanos(ago));
-                self.ended_at = Some(ended_at);
-                self.killed = killed;
-                self.processors.ended(run_delay_ns);
-                // The servers first. They take their time, but what the client
-                // left in its pipes stays there, and its time is known.
-                (self.client_ended)(ended_at);
-                self.exited(code, signal)?;
-                self.ending.ended(ended_at, self.clock.now());
-            }
-            Status::Swept { count, left } => return self.swept(count, left).map(Some),
-        }
-        Ok(None)
-    }
-
-    fn spawned(&mut self, pid: u32) {
-        let now = self.clock.now();
-        self.ending.working(now);
-        self.heard_at = now;
-        self.processors.started(pid, now);
-        let args = self.args.to_vec();
-        self.tell(ClientEvent::Spawned { pid, args });
-        self.tell(ClientEvent::Work);
-        if let Talk::Protocol { work, .. } = &self.talk {
-            self.stdin.add(work);
-        }
-    }
-
-    /// All that is left of an ended client is what it has printed.
-    fn exited(&mut self, code: Option<i32>, signal: Option<i32>) -> io::Result<()> {
-        self.stdin.end();
-        self.hear_the_rest()?;
-        let (stdout, stderr) = (self.stdout.seen(), self.stderr.seen());
-        if let Some(event) = self.talk.conclude(code, stdout, stderr) {
-            self.tell(event);
-        }
-        let killed = self.killed;
-        self.tell(self.processors.run_delay());
-        self.tell(ClientEvent::Exited {
-            code,
-            signal,
-            killed,
-        });
-        Ok(())
-    }
-
-    fn swept(&mut self, count: u32, left: u32) -> io::Result<Ended> {
-        self.ended_at = None;
-        // What was killed together with the client was not left behind by it.
-        if count > 0 && !self.killed {
-            self.tell(ClientEvent::Swept { count });
-        }
-        if left > 0 {
-            self.error(format!(
-                "{left} processes that the client started could not be killed"
-            ));
-        }
-        self.hear_the_rest()?;
-        self.stdout.end()?;
-        self.stderr.end()?;
-        let limit = self.signals.borrow().limit;
-        let ended = Ended::Ran(self.ending.ended_by(self.killed, limit));
-        Ok(self.unless_interrupted(ended))
-    }
-
-    fn unless_interrupted(&self, ended: Ended) -> Ended {
-        if self.interrupted {
-            Ended::Interrupted
-        } else {
-            ended
-        }
-    }
-
-    /// Without its launcher the client is dead too: the kernel has seen to that,
-    /// and what it had started is swept here.
-    fn broken(&mut self, launcher: &mut Watch, how: &str) -> io::Result<Ended> {
-        let count = launcher.abandon();
-        (self.client_ended)(self.clock.now());
-        self.processors.give_back();
-        self.hear_the_rest()?;
-        self.error(format!(
-            "the launcher, which starts and watches the client, {how}"
-        ));
-        if count > 0 {
-            self.tell(ClientEvent::Swept { count });
-        }
-        self.stdout.end()?;
-        self.stderr.end()?;
-        Ok(Ended::Broken)
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::command::Seen;
+use crate::client::command::Seen;
 
 /// Bytes kept of each stream.
 const LARGEST: u64 = 256 * 1024;

@@ -6,6 +6,7 @@
 
 mod drive;
 mod ending;
+pub mod evidence;
 mod folder;
 mod kept;
 mod processors;
@@ -26,10 +27,10 @@ use scripted_servers::clock::{Clock, RealClock};
 
 use self::drive::{Ended, Errand, drive};
 use self::ending::Patience;
+use self::evidence::EvidenceLog;
 use self::folder::CellFolder;
 use self::stage::Stage;
 use self::work::Assignment;
-use crate::evidence::{self, EvidenceLog, Limits};
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
 
@@ -175,7 +176,7 @@ pub fn judge_again(folder: &Path) -> Result<(CellRecord, CellVerdict), HarnessEr
         reason,
     };
     let path = folder.record();
-    let text = crate::run_folder::read_whole(&path)
+    let text = crate::run::folder::read_whole(&path)
         .map_err(|error| unreadable(&path, error.to_string()))?;
     let record = serde_json::from_slice(&text)
         .map_err(|error| unreadable(&path, format!("not a cell's record: {error}")))?;
@@ -204,11 +205,7 @@ fn prepare(
     clock: &Arc<dyn Clock>,
 ) -> io::Result<EvidenceLog> {
     write_json(&folder.record(), record)?;
-    let limits = Limits {
-        cap: record.plan.cap,
-        enough: record.plan.enough.clone(),
-    };
-    EvidenceLog::create(&folder.events(), clock.clone(), limits)
+    EvidenceLog::create(&folder.events(), clock.clone(), record.plan.clone())
 }
 
 fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {

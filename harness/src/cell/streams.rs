@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 
 use super::kept::Kept;
-use crate::command::Seen;
+use crate::client::command::Seen;
 use crate::launch::{Written, last_written};
 
 /// Bytes read at once.

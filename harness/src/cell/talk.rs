@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use scenarios::evidence::ClientEvent;
 use scenarios::manifest::CommandLine;
 
-use crate::command::{self, Seen};
-use crate::protocol::Conversation;
+use crate::client::command::{self, Seen};
+use crate::client::protocol::Conversation;
 
 /// How a client is spoken with.
 pub(super) enum Talk {

@@ -11,9 +11,9 @@ use scenarios::resolve::ResolvedCall;
 use super::folder::CellFolder;
 use super::stage::Stage;
 use super::talk::Talk;
-use crate::command::{self, CommandCall, fill};
+use crate::client::command::{self, CommandCall, fill};
+use crate::client::protocol::{Conversation, work_line};
 use crate::launch::Stdin;
-use crate::protocol::{Conversation, work_line};
 use crate::run::CellJob;
 
 /// The longest content that stands in the work itself; longer content, and

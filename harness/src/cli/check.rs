@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use scenarios::document::decode::counted;
 use scenarios::document::{Diagnostics, Node, Source, Value, parse};
 
 use super::Context;
@@ -11,8 +12,8 @@ use super::workspace::Workspace;
 use crate::baseline;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::selection::Selection;
-use crate::suite::{self, Suite};
+use crate::input::selection::Selection;
+use crate::input::suite::{self, Suite};
 
 /// Check scenarios, manifests and baselines
 ///
@@ -46,23 +47,31 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         let baseline = workspace.baseline(None, cwd)?;
         let entries: usize = baseline.0.values().map(|entries| entries.len()).sum();
         format!(
-            "{} scenarios with {} cases, {} clients and {entries} entries of the baseline are fine\n",
-            suite.scenarios.len(),
-            suite.cases().count(),
-            workspace.clients.len(),
+            "{} with {}, {} and {} are fine\n",
+            counted(suite.scenarios.len(), "scenario"),
+            counted(suite.cases().count(), "case"),
+            counted(workspace.clients.len(), "client"),
+            match entries {
+                1 => "1 entry of the baseline".to_owned(),
+                n => format!("{n} entries of the baseline"),
+            }
         )
     } else {
         let known = workspace.known();
         // Mistakes of files that were not asked about are not told.
         workspace.mistakes =
-            crate::mistakes::Mistakes::new(arguments.common.color_messages(context.around));
+            crate::input::mistakes::Mistakes::new(arguments.common.color_messages(context.around));
         let mut cases = 0;
         for file in &arguments.files {
             cases += check(file, cwd, &known, &mut workspace)?;
         }
+        let cases = match cases {
+            0 => String::new(),
+            n => format!(" with {}", counted(n, "case")),
+        };
         match arguments.files.len() {
-            1 => format!("1 file with {cases} cases is fine\n"),
-            files => format!("{files} files with {cases} cases are fine\n"),
+            1 => format!("1 file{cases} is fine\n"),
+            files => format!("{files} files{cases} are fine\n"),
         }
     };
     workspace.check()?;

@@ -11,7 +11,7 @@ use super::workspace::Workspace;
 use crate::doctor::{self, Fact};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plan_run::Contender;
+use crate::run::plan::Contender;
 
 /// Tell what can run here, and why not
 ///

@@ -14,8 +14,8 @@ use crate::baseline::fingerprint;
 use crate::cell;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::planned::{self, Planned, PlannedCell};
-use crate::run_folder::{self, RunFolder, read_whole};
+use crate::run::folder::{self, RunFolder, read_whole};
+use crate::run::planned::{self, Planned, PlannedCell};
 
 /// Judge a run's folder again, or one cell of it
 ///
@@ -102,7 +102,7 @@ fn cell_alone(
         baseline: None,
         not_run: None,
     });
-    let record = planned.record(verdicts, &|_| run_folder::stderr(&folder.path));
+    let record = planned.record(verdicts, &|_| folder::stderr(&folder.path));
     present::present(&record, &arguments.shown, &arguments.common, context)?;
     Ok(Exit::winner([Exit::of_record(&record), ended]))
 }
@@ -164,7 +164,11 @@ fn before(folder: &RunFolder, context: &mut Context<'_, '_>) -> Before {
             "There is no run.json: the run did not come to its end.",
         ),
         Ok(bytes) => match serde_json::from_slice(&bytes) {
-            Ok(record) => return Before::Record(Box::new(record)),
+            Ok(record) => {
+                let record: RunRecord = record;
+                interrupted(&record, context);
+                return Before::Record(Box::new(record));
+            }
             Err(_) => (
                 Before::Unreadable,
                 "run.json can not be read; judged from the evidence alone.",
@@ -173,6 +177,18 @@ fn before(folder: &RunFolder, context: &mut Context<'_, '_>) -> Before {
     };
     context.output.message(says);
     before
+}
+
+/// Says so when the run was stopped before all of its cells were done.
+fn interrupted(record: &RunRecord, context: &mut Context<'_, '_>) {
+    let (cells, have) = match record.missing.len() {
+        0 => return,
+        1 => ("1 cell".to_owned(), "has"),
+        n => (format!("{n} cells"), "have"),
+    };
+    context.output.message(&format!(
+        "The run was interrupted: {cells} {have} no result."
+    ));
 }
 
 impl Before {

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use reports::harmless::one_line;
+use reports::layout::{pad, width, wrap};
 use scenarios::{assertions, faults};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,12 +10,13 @@ use serde_json::{Value, json};
 use super::Context;
 use super::arguments::Common;
 use super::workspace::Workspace;
-use crate::clients;
+use crate::client::known;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::selection::Selection;
+use crate::input::selection::Selection;
+use crate::input::words::{self, Word};
 
-/// List scenarios, clients, faults or assertions
+/// List scenarios, clients, faults, assertions or all words
 ///
 /// Starts no program. Exit codes: 0, 2 usage, 3 a file is invalid.
 #[derive(Debug, Args)]
@@ -44,6 +46,8 @@ enum What {
     Faults,
     /// What an expectation can say
     Assertions,
+    /// Every word of scenarios and manifests
+    Words,
 }
 
 /// Runs it.
@@ -55,13 +59,12 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         What::Scenarios => scenarios(arguments, context)?,
         What::Clients => clients(arguments, context)?,
         What::Faults => faults(),
-        What::Assertions => words(
-            assertions::LIST
-                .iter()
-                .map(|e| (e.word, e.summary, e.example)),
-        ),
+        What::Assertions => assertions(),
+        What::Words => words::all()?.iter().map(word).collect(),
     };
-    let text = if arguments.json {
+    let text = if arguments.what == What::Words && !arguments.json {
+        by_map(&words::all()?, context.around.width)
+    } else if arguments.json {
         let values: Vec<&Value> = entries.iter().map(|entry| &entry.json).collect();
         pretty(&values)?
     } else {
@@ -122,13 +125,61 @@ fn faults() -> Vec<Entry> {
         .collect()
 }
 
-fn words(all: impl Iterator<Item = (&'static str, &'static str, &'static str)>) -> Vec<Entry> {
-    all.map(|(word, summary, example)| Entry {
-        name: word.to_owned(),
-        text: format!("{summary}\n  {example}"),
-        json: json!({ "name": word, "summary": summary, "example": example }),
-    })
-    .collect()
+fn assertions() -> Vec<Entry> {
+    assertions::LIST
+        .iter()
+        .map(|one| Entry {
+            name: one.word.to_owned(),
+            text: format!("{}\n  {}", one.summary, one.example),
+            json: json!({ "name": one.word, "summary": one.summary, "example": one.example }),
+        })
+        .collect()
+}
+
+fn word(one: &Word) -> Entry {
+    Entry {
+        name: one.word.to_owned(),
+        text: format!("{}\n  {}", one.summary, one.example),
+        json: json!({
+            "name": one.word,
+            "document": one.document,
+            "of": one.of,
+            "summary": one.summary,
+            "example": one.example,
+        }),
+    }
+}
+
+/// Between the columns of the list of words.
+const INDENT: &str = "  ";
+
+/// All words, under the map that they belong to.
+fn by_map(words: &[Word], to: usize) -> String {
+    let mut out = String::new();
+    let mut document = "";
+    for words in words.chunk_by(|a, b| (a.document, a.of) == (b.document, b.of)) {
+        let Some(first) = words.first() else { continue };
+        if first.document != document {
+            document = first.document;
+            let gap = if out.is_empty() { "" } else { "\n" };
+            out.push_str(gap);
+            out.push_str(&format!("Words of a {document}\n"));
+        }
+        out.push_str(&format!("\n{}\n", first.of));
+        let column = words.iter().map(|one| width(one.word)).max().unwrap_or(0);
+        let room = to.saturating_sub(column + INDENT.len() * 3).max(40);
+        for one in words {
+            let mut name = one.word;
+            let summary = wrap(&one_line(&one.summary), room);
+            let example = wrap(&one_line(&one.example), room);
+            let example = example.iter().map(|line| format!("{INDENT}{line}"));
+            for line in summary.into_iter().chain(example) {
+                out.push_str(&format!("{INDENT}{}{INDENT}{line}\n", pad(name, column)));
+                name = "";
+            }
+        }
+    }
+    out
 }
 
 fn scenarios(arguments: &Arguments, context: &Context<'_, '_>) -> Result<Vec<Entry>, Failure> {
@@ -167,7 +218,7 @@ fn clients(arguments: &Arguments, context: &Context<'_, '_>) -> Result<Vec<Entry
     workspace.check()?;
     let entries = workspace.clients.iter().map(|known| {
         let manifest = &known.manifest;
-        let missing = clients::missing_program(manifest, &context.around.path);
+        let missing = known::missing_program(manifest, &context.around.path);
         let state = missing.as_deref().unwrap_or("programs found");
         Entry {
             name: one_line(&manifest.name),

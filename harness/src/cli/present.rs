@@ -6,7 +6,7 @@ use reports::record::RunRecord;
 use super::Context;
 use super::arguments::{Common, Shown};
 use crate::failure::Failure;
-use crate::run_folder::{try_place, write_whole};
+use crate::run::folder::{try_place, write_whole};
 
 /// Columns of a text report in a file.
 const FILE_WIDTH: usize = 160;

@@ -6,22 +6,23 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use reports::harmless::one_line;
-use reports::record::{Disposition, RunRecord, StaleEntry};
+use reports::record::{Disposition, RunRecord};
 
 use super::arguments::{Common, Shown};
 use super::workspace::{Workspace, digest, run_options};
 use super::{Context, present};
-use crate::baseline::{Baseline, dispose, fingerprint, propose};
-use crate::clients::{self, Known};
-use crate::command_client;
+use crate::baseline::{Baseline, Covered, dispose, fingerprint, propose};
+use crate::client::ad_hoc;
+use crate::client::known::{self, Known};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plan_run::{Cells, Contender};
-use crate::progress::Progress;
+use crate::input::root::Root;
+use crate::input::selection::Selection;
+use crate::input::suite::{self, Scenario, Suite};
+use crate::run::folder::RunFolder;
+use crate::run::plan::{Cells, Contender};
+use crate::run::progress::{Counts, Progress};
 use crate::run::run_cells;
-use crate::run_folder::RunFolder;
-use crate::selection::Selection;
-use crate::suite::Suite;
 
 /// Run scenarios against clients
 ///
@@ -119,7 +120,10 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         (digest, seed),
     );
     let names: Vec<&str> = chosen.iter().map(|c| c.manifest.name.as_str()).collect();
-    cells.planned.stale = stale(&selection, &suite, &names, &baseline);
+    let covered = covered(&selection, &suite, &workspace.root, cwd);
+    let asks_for = |scenario: &str| selection.is_everything() || selection.names(scenario);
+    let unmatched = baseline.unmatched(&names, &covered, &asks_for);
+    (cells.planned.stale, cells.planned.unused) = (unmatched.stale, unmatched.unused);
 
     let folder = RunFolder::make(arguments.out.as_deref(), "", context.around)?;
     present::try_places(&arguments.shown, context)?;
@@ -139,11 +143,11 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
 fn choose(arguments: &Arguments, known: &[Known], cwd: &Path) -> Result<Vec<Known>, Failure> {
     let mut chosen: Vec<Known> = Vec::new();
     if arguments.commands.is_empty() || !arguments.clients.is_empty() {
-        let found = clients::choose(known, &arguments.clients)?;
+        let found = known::choose(known, &arguments.clients)?;
         chosen.extend(found.into_iter().cloned());
     }
     for text in &arguments.commands {
-        let manifest = command_client::client(text, known, cwd)?;
+        let manifest = ad_hoc::client(text, known, cwd)?;
         let name = &manifest.name;
         if chosen.iter().any(|other| other.manifest.name == *name) {
             return Err(Failure::usage(format!(
@@ -186,7 +190,12 @@ fn conduct(
         let entry = entries.get(id).copied().flatten();
         dispose(entry, verdict.verdict, &fingerprint(verdict)) != Disposition::Expected
     };
-    let mut progress = Progress::new(work.len(), context.around.stderr_is_terminal, &differs);
+    // Cells that can not run are done before the run begins.
+    let counts = Counts {
+        all: planned.cells.len(),
+        done: planned.cells.len() - work.len(),
+    };
+    let mut progress = Progress::new(counts, context.around.stderr_is_terminal, &differs);
     let done = run_cells(work, &options, &mut |event| {
         progress.seen(&event, context.output);
     });
@@ -198,39 +207,27 @@ fn conduct(
     Ok(planned.record(verdicts, &|id| folder.stderr(id)))
 }
 
-/// Entries of the baseline whose case is not there any more, as far as this run
-/// covers their client and scenario.
-fn stale(
-    selection: &Selection,
-    suite: &Suite,
-    clients: &[&str],
-    baseline: &Baseline,
-) -> Vec<StaleEntry> {
-    let cases: std::collections::BTreeSet<String> = suite
-        .cases()
-        .map(|(_, plan)| plan.case.to_string())
-        .collect();
-    let covered = |case: &str| {
-        let scenario = case.split('[').next().unwrap_or(case);
-        selection.is_everything()
-            || suite
-                .scenarios
-                .iter()
-                .any(|known| known.id == scenario && (known.named || selection.names(scenario)))
+/// The scenarios that take part with all their cases.
+fn covered(selection: &Selection, suite: &Suite, root: &Root, cwd: &Path) -> Vec<Covered> {
+    let whole =
+        |known: &&Scenario| selection.is_everything() || known.named || selection.names(&known.id);
+    let shipped = std::fs::canonicalize(root.folder().join(suite::FOLDER));
+    let is_shipped = |file: &str| {
+        let file = std::fs::canonicalize(cwd.join(file));
+        matches!((&shipped, file), (Ok(shipped), Ok(file)) if file.starts_with(shipped))
     };
-    let mut stale = Vec::new();
-    for client in clients {
-        for (case, entry) in baseline.0.get(*client).into_iter().flatten() {
-            if covered(case) && !cases.contains(case) {
-                stale.push(StaleEntry {
-                    client: (*client).to_owned(),
-                    case: case.clone(),
-                    place: entry.place.clone(),
-                });
-            }
-        }
-    }
-    stale
+    let known = suite.scenarios.iter().filter(whole);
+    known
+        .map(|known| Covered {
+            id: known.id.clone(),
+            cases: known
+                .plans
+                .iter()
+                .map(|plan| plan.case.to_string())
+                .collect(),
+            outside: (!is_shipped(&known.source.path)).then(|| known.source.path.clone()),
+        })
+        .collect()
 }
 
 fn closing(folder: &RunFolder, proposals: &BTreeMap<String, String>) -> String {

@@ -12,11 +12,11 @@ use super::arguments::Common;
 use super::workspace::{Workspace, run_options};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plan_run::Contender;
-use crate::progress::Progress;
+use crate::input::selection::Selection;
+use crate::run::folder::RunFolder;
+use crate::run::plan::Contender;
+use crate::run::progress::{Counts, Progress};
 use crate::run::run_cells;
-use crate::run_folder::RunFolder;
-use crate::selection::Selection;
 use crate::selftest::{self, Selftest};
 
 /// Prove that the scenarios tell good clients from bad ones
@@ -87,7 +87,11 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let differs = |_: &str, _: &scenarios::verdict::CellVerdict| false;
     let jobs = selftest.take_jobs();
     let all = jobs.len();
-    let mut progress = Progress::new(all, context.around.stderr_is_terminal, &differs);
+    let mut progress = Progress::new(
+        Counts { all, done: 0 },
+        context.around.stderr_is_terminal,
+        &differs,
+    );
     let done = run_cells(jobs, &options, &mut |event| {
         progress.seen(&event, context.output);
     });
@@ -121,9 +125,14 @@ fn text(results: &selftest::Results, cases: usize, cells: usize) -> String {
         text.push('\n');
     }
     if results.missing > 0 {
-        text.push_str(&format!("{} cells have no result.\n", results.missing));
+        let (cells, have) = match results.missing {
+            1 => ("1 cell".to_owned(), "has"),
+            n => (format!("{n} cells"), "have"),
+        };
+        text.push_str(&format!("Interrupted: {cells} {have} no result.\n"));
     }
     let verb = match results.failures.len() {
+        0 if cells == 0 => "nothing ran, so nothing is proved".to_owned(),
         0 => "all of it holds".to_owned(),
         1 => "1 thing does not hold".to_owned(),
         n => format!("{n} things do not hold"),

@@ -9,15 +9,15 @@ use sha2::{Digest, Sha256};
 use super::Context;
 use super::arguments::Common;
 use crate::baseline::Baseline;
-use crate::clients::{self, Known};
+use crate::client::known::{self, Known};
 use crate::failure::Failure;
 use crate::id;
-use crate::mistakes::Mistakes;
-use crate::root::Root;
+use crate::input::mistakes::Mistakes;
+use crate::input::root::Root;
+use crate::input::selection::Selection;
+use crate::input::suite::{self, Suite};
 use crate::run::RunOptions;
-use crate::run_folder::RunFolder;
-use crate::selection::Selection;
-use crate::suite::{self, Suite};
+use crate::run::folder::RunFolder;
 
 /// The folder of the baseline below the root.
 const BASELINE: &str = "baseline";
@@ -34,7 +34,7 @@ impl Workspace {
     pub(super) fn open(common: &Common, context: &Context<'_, '_>) -> Result<Self, Failure> {
         let root = Root::find(common.root.as_deref(), context.around)?;
         let mut mistakes = Mistakes::new(common.color_messages(context.around));
-        let clients = clients::load(&root, &mut mistakes)?;
+        let clients = known::load(&root, &mut mistakes)?;
         Ok(Self {
             root,
             clients,

@@ -19,6 +19,7 @@ use rustix::process::{
     set_child_subreaper, setrlimit, setsid, waitid, waitpid,
 };
 
+use super::end::{self, Reaped, Woken};
 use super::procfs::run_delay_ns;
 use super::tree::{Swept, sweep};
 use super::{GO, KILL, Status, monotonic_ns};
@@ -158,14 +159,6 @@ fn read_exact(control: BorrowedFd<'_>, mut into: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What ended the wait for the client.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Woken {
-    Ended,
-    Ordered,
-    Orphaned,
-}
-
 fn watch(control: BorrowedFd<'_>, id: u32) -> io::Result<()> {
     let pid = i32::try_from(id)
         .ok()
@@ -173,11 +166,13 @@ fn watch(control: BorrowedFd<'_>, id: u32) -> io::Result<()> {
         .ok_or_else(|| io::Error::other("not a process id"))?;
     tell(control, &Status::Spawned { pid: id });
     let woken = wait(control, pid)?;
-    let mut before = Swept::default();
-    if woken != Woken::Ended {
-        before = sweep(Some(pid), |_| true);
-    }
-    tell(control, &reap_client(pid, woken == Woken::Ordered));
+    let (exited, before) = end::client(
+        woken,
+        monotonic_ns,
+        || sweep(Some(pid), |_| true),
+        || reap_client(pid),
+    );
+    tell(control, &exited);
     let after = if no_child_is_left() {
         Swept::default()
     } else {
@@ -221,19 +216,15 @@ fn wait(control: BorrowedFd<'_>, client: Pid) -> io::Result<Woken> {
 }
 
 /// Reaps the client, which has ended or was killed.
-fn reap_client(pid: Pid, ordered: bool) -> Status {
-    let monotonic_ns = monotonic_ns();
+fn reap_client(pid: Pid) -> Reaped {
     let run_delay_ns = run_delay_ns(pid.as_raw_nonzero().get());
     let waited = waitpid(Some(pid), WaitOptions::NOHANG).ok().flatten();
     let (code, signal) = waited.map_or((None, None), |(_, status)| {
         (status.exit_status(), status.terminating_signal())
     });
-    Status::Exited {
+    Reaped {
         code,
         signal,
-        // An order that came as the client was ending by itself killed nobody.
-        killed: ordered && code.is_none(),
-        monotonic_ns,
         run_delay_ns,
     }
 }

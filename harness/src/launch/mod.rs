@@ -11,6 +11,7 @@
 //!
 //! Nothing here knows cells, plans or the client protocol.
 
+mod end;
 mod handle;
 mod launcher;
 mod procfs;

@@ -1,8 +1,12 @@
-//! Runs cells: as many at once as the machine takes without changing what they
-//! show.
+//! A run: what is planned, its folder, and its cells, as many at once as the
+//! machine takes without changing what they show.
 
+pub mod folder;
 mod interrupt;
 mod job;
+pub mod plan;
+pub mod planned;
+pub mod progress;
 mod schedule;
 mod slots;
 

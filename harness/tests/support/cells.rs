@@ -226,7 +226,7 @@ pub(crate) fn run_one(plan: Plan, client: Client) -> Ran {
     let folder = run.path().join("cells/cell");
     Ran {
         done: done.remove(0),
-        entries: harness::evidence::read(&folder.join("events.jsonl")).unwrap(),
+        entries: harness::cell::evidence::read(&folder.join("events.jsonl")).unwrap(),
         folder,
         _run: run,
     }

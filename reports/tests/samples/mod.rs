@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use reports::record::{
     BaselineEntry, Cell, Disposition, MissingCell, RunRecord, SCHEMA_VERSION, StaleEntry,
+    UnusedEntry,
 };
 use scenarios::verdict::{
     Axis, CallVerdict, CellVerdict, Claim, EndedBy, Finding, FindingName, Level, Outcome, Verdict,
@@ -143,6 +144,7 @@ pub(crate) fn record(cells: Vec<Cell>) -> RunRecord {
         seed: 7,
         cells,
         stale: Vec::new(),
+        unused: Vec::new(),
         missing: Vec::new(),
     }
 }
@@ -182,6 +184,12 @@ pub(crate) fn eventful() -> RunRecord {
         client: "curl-retry".to_owned(),
         case: "redirect/renamed-since".to_owned(),
         place: "baseline/curl-retry.yaml:9".to_owned(),
+    });
+    record.unused.push(UnusedEntry {
+        client: "curl".to_owned(),
+        case: "mine/case".to_owned(),
+        place: "baseline/curl.yaml:12".to_owned(),
+        why: "the suite has no scenario `mine/case`".to_owned(),
     });
     record.missing.push(MissingCell {
         id: "redirect-loop-curl-00000000".to_owned(),
@@ -250,7 +258,7 @@ fn sweeps() -> Vec<Cell> {
             scenario,
             &columns,
             "python-urllib",
-            with_reason(Verdict::Unsupported, "lacks streams-body"),
+            with_reason(Verdict::Unsupported, "has no ability `streams-body`"),
         ));
     }
     cells
@@ -306,6 +314,35 @@ fn breakages() -> Vec<Cell> {
         first,
         second,
     ]
+}
+
+/// A client of whose policy next to nothing is written down.
+pub(crate) fn undocumented() -> RunRecord {
+    let rule = "undocumented: `policy.rules` has no rule for";
+    let reasons = [
+        ("a/one", format!("line 4: {rule} status 503")),
+        (
+            "a/two",
+            format!("line 4: {rule} status 503; line 5: {rule} status 503"),
+        ),
+        (
+            "a/three",
+            format!(
+                "line 9: {rule} status 500; line 9: undocumented: the client's own timeouts; the scenario sets no limit that ends this"
+            ),
+        ),
+        (
+            "a/four",
+            format!("line 9: {rule} status 500; line 8: the client was starved"),
+        ),
+    ];
+    let cell = |(scenario, reason): &(&str, String), client| {
+        let judged = with_reason(Verdict::Inconclusive, reason);
+        drifting(cell(scenario, &[], client, judged), Disposition::Regression)
+    };
+    let mut cells: Vec<_> = reasons.iter().map(|one| cell(one, "bare")).collect();
+    cells.push(cell(&reasons[0], "other"));
+    record(cells)
 }
 
 /// Names and texts that try to do harm.

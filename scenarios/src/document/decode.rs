@@ -18,6 +18,7 @@ impl Node {
                 keys.report_unknown(key, out);
             }
         }
+        out.meet(keys, entries);
         Some(Fields {
             node: self,
             entries,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::met::Met;
 use super::{Diagnostic, Source, Span};
 
 /// Mistakes beyond this number are counted, not kept.
@@ -16,6 +17,7 @@ pub struct Diagnostics {
     found: Vec<Diagnostic>,
     reports: usize,
     spare: Diagnostic,
+    pub(super) met: Option<Vec<Met>>,
 }
 
 impl Diagnostics {
@@ -28,6 +30,7 @@ impl Diagnostics {
             found: Vec::new(),
             reports: 0,
             spare: empty(String::new(), "", 0..0, String::new()),
+            met: None,
         }
     }
 

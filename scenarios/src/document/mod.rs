@@ -5,6 +5,7 @@ pub mod decode;
 pub mod diagnostic;
 pub mod ids;
 mod keys;
+mod met;
 mod render;
 mod scalar;
 mod source;
@@ -14,6 +15,7 @@ mod yaml;
 use std::ops::Range;
 
 pub use diagnostic::Diagnostics;
+pub use met::Met;
 pub use render::{harmless, render};
 pub use source::{MAX_BYTES, Unreadable, open};
 pub use yaml::parse;

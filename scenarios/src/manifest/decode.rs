@@ -72,13 +72,17 @@ const LONGEST_NAME: usize = 60;
 /// Reads a manifest.
 pub fn decode(source: &Source) -> Result<Manifest, Vec<Diagnostic>> {
     let mut out = Diagnostics::new(source);
-    let manifest =
-        document::parse(source, &mut out).and_then(|node| manifest(source, &node, &mut out));
+    let manifest = read(source, &mut out);
     let found = out.finish();
     match manifest {
         Some(manifest) if found.is_empty() => Ok(manifest),
         _ => Err(found),
     }
+}
+
+/// As [`decode`], with a collector that is looked at afterwards.
+pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Manifest> {
+    document::parse(source, out).and_then(|node| manifest(source, &node, out))
 }
 
 /// The word of an ability.

@@ -30,7 +30,7 @@ static OF: Keys = Keys::new(
 .not_yet(&["item"]);
 
 /// All findings; a test sees to it that none is missing.
-pub(super) const FINDINGS: &[FindingName] = &[
+pub const FINDINGS: &[FindingName] = &[
     FindingName::DuplicateDelivery,
     FindingName::DuplicateEffect,
     FindingName::Masquerade,

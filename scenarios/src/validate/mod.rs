@@ -27,6 +27,7 @@ use sha2::{Digest, Sha256};
 use crate::document::{Diagnostic, Diagnostics, Node, Source, decode::Fields, parse};
 use crate::plan::{CaseName, Plan};
 
+pub use expect::FINDINGS;
 pub use reading::Reading;
 pub(crate) use servers::LANES;
 pub use tags::TAGS;
@@ -52,21 +53,26 @@ pub fn scenario(
     known: &Known,
 ) -> Result<Vec<Plan>, Vec<Diagnostic>> {
     let mut out = Diagnostics::new(source);
-    let cases = parse(source, &mut out).and_then(|root| {
-        let document = root.fields(&document::KEYS, &mut out)?;
-        let rows = columns::rows(&document, source, &mut out)?;
-        Some(all_cases(
-            &root,
-            &document,
-            &rows,
-            (source, name, seed, known),
-            &mut out,
-        ))
-    });
-    match cases {
+    match read(source, name, seed, known, &mut out) {
         Some(plans) if out.is_empty() => Ok(plans),
         _ => Err(out.finish()),
     }
+}
+
+/// As [`scenario`], with a collector that is looked at afterwards. What comes
+/// out is good only if that has no mistake.
+pub fn read(
+    source: &Source,
+    name: &str,
+    seed: u64,
+    known: &Known,
+    out: &mut Diagnostics,
+) -> Option<Vec<Plan>> {
+    let root = parse(source, out)?;
+    let document = root.fields(&document::KEYS, out)?;
+    let rows = columns::rows(&document, source, out)?;
+    let context = (source, name, seed, known);
+    Some(all_cases(&root, &document, &rows, context, out))
 }
 
 fn all_cases(

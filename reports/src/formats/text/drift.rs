@@ -3,6 +3,7 @@
 use scenarios::verdict::{Finding, Level, Verdict};
 
 use super::paint::{Color, Painter};
+use super::undocumented;
 use crate::detail;
 use crate::formats::View;
 use crate::harmless::{lines, one_line};
@@ -13,6 +14,9 @@ use crate::words;
 
 /// Cells without a result that are named; after an interrupt there are many.
 const MISSING_SHOWN: usize = 10;
+
+/// Unused entries of the baseline that are named.
+const UNUSED_SHOWN: usize = 10;
 
 /// Rows of a fact that are shown where it has more than these together.
 const FIRST_ROWS: usize = 12;
@@ -33,15 +37,38 @@ pub(super) fn render(record: &RunRecord, table: &Table<'_>, view: &View) -> Stri
     let differs =
         |group: &&&Vec<&Cell>| group.iter().any(|c| c.disposition != Disposition::Expected);
     let mut nothing = true;
-    for group in groups.iter().filter(differs) {
+    let differing: Vec<&Vec<&Cell>> = groups.iter().copied().filter(|g| differs(&g)).collect();
+    let gathered = match view.all {
+        true => Vec::new(),
+        false => undocumented::gather(&differing),
+    };
+    let is_gathered = |group: &&&Vec<&Cell>| gathered.iter().any(|gap| gap.has(group));
+    for group in differing.iter().filter(|group| !is_gathered(group)) {
         nothing = false;
         render_group(group, view, &mut out);
+    }
+    for gap in &gathered {
+        nothing = false;
+        let heading = ("inconclusive", Color::Yellow);
+        title(heading, &gap.cells(), gap.client, "", view, &mut out);
+        facts(&gap.facts(), 4, view, &mut out);
     }
     nothing &= render_gaps(record, view, &mut out);
     if nothing {
         out.push_str("  Nothing.\n");
     }
+    render_unused(record, view, &mut out);
     let known: Vec<_> = groups.iter().filter(|group| is_known(group)).collect();
+    if !view.all && !known.is_empty() {
+        let listed = match known.len() {
+            1 => "1 known difference: --all shows it with its reason and its evidence.".to_owned(),
+            n => format!("{n} known differences: --all lists them with reasons and evidence."),
+        };
+        for line in wrap(&listed, view.width) {
+            out.push_str(&format!("\n{line}"));
+        }
+        out.push('\n');
+    }
     if view.all && !known.is_empty() {
         out.push('\n');
         out.push_str(&painter.paint(Color::Bold, "Known differences"));
@@ -108,7 +135,11 @@ fn render_known(group: &[&Cell], view: &View, out: &mut String) {
         cell.fingerprint
     );
     facts(
-        &[("known as", reason.to_owned()), ("seen", seen)],
+        &[
+            ("known as", reason.to_owned()),
+            ("seen", seen),
+            ("evidence", detail::evidence(cell)),
+        ],
         4,
         view,
         out,
@@ -199,7 +230,10 @@ fn render_gaps(record: &RunRecord, view: &View, out: &mut String) -> bool {
             view,
             out,
         );
-        let text = format!("{}: no such case any more, remove the entry", entry.place);
+        let text = format!(
+            "{}: its scenario has no such case any more, remove the entry",
+            entry.place
+        );
         facts(&[("baseline", text)], 4, view, out);
     }
     for cell in record.missing.iter().take(MISSING_SHOWN) {
@@ -219,10 +253,27 @@ fn render_gaps(record: &RunRecord, view: &View, out: &mut String) -> bool {
     if record.missing.len() > MISSING_SHOWN {
         let more = record.missing.len() - MISSING_SHOWN;
         out.push_str(&format!(
-            "\n  and {more} more cells without a result, see run.json\n"
+            "\n  and {more} more {} without a result, see run.json\n",
+            if more == 1 { "cell" } else { "cells" }
         ));
     }
     record.stale.is_empty() && record.missing.is_empty()
+}
+
+/// Entries of which nothing is known. They are no differences.
+fn render_unused(record: &RunRecord, view: &View, out: &mut String) {
+    for entry in record.unused.iter().take(UNUSED_SHOWN) {
+        let (case, client) = (&entry.case, &entry.client);
+        title(("unused", Color::Dim), case, client, "", view, out);
+        let text = format!("{}: {}", entry.place, entry.why);
+        facts(&[("baseline", text)], 4, view, out);
+    }
+    if let Some(more @ 1..) = record.unused.len().checked_sub(UNUSED_SHOWN) {
+        let entries = if more == 1 { "entry" } else { "entries" };
+        out.push_str(&format!(
+            "\n  and {more} more unused {entries} of the baseline, see run.json\n"
+        ));
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,34 @@ pub(super) enum Mark {
     Missing,
 }
 
+/// What stands behind the count of a cell.
+pub(super) const LETTERS: [(&str, &str); 3] = [SAFETY, CONFORMANCE, DEPARTS];
+
+/// Safety failed.
+pub(super) const SAFETY: (&str, &str) = ("S", "on safety: duplicates, lies, hangs");
+/// Conformance failed.
+pub(super) const CONFORMANCE: (&str, &str) =
+    ("C", "on conformance: not what its documentation says");
+/// A should does not hold.
+pub(super) const DEPARTS: (&str, &str) = ("*", "departs from a should");
+
 impl Mark {
+    /// All of them, in the order of the legend.
+    pub(super) const ALL: [Self; 12] = [
+        Self::Pass,
+        Self::KnownFail,
+        Self::KnownInconclusive,
+        Self::Fail,
+        Self::Changed,
+        Self::Inconclusive,
+        Self::Error,
+        Self::Flaky,
+        Self::Fixed,
+        Self::Unsupported,
+        Self::Skipped,
+        Self::Missing,
+    ];
+
     /// The mark of a cell with its repeats.
     pub(super) fn of(group: &[&Cell]) -> Self {
         let Some(worst) = group.iter().max_by_key(|cell| cell.judged.verdict) else {
@@ -122,14 +149,14 @@ pub(super) fn text(group: &[&Cell]) -> String {
         failed(|c| c.judged.safety),
         failed(|c| c.judged.conformance),
     );
-    match (safety, conformance) {
-        (true, true) => text.push_str(" SC"),
-        (true, false) => text.push_str(" S"),
-        (false, true) => text.push_str(" C"),
-        (false, false) => {}
+    if safety || conformance {
+        text.push(' ');
     }
-    if group.iter().any(|cell| departs(cell)) {
-        text.push('*');
+    let departs = group.iter().any(|cell| departs(cell));
+    for ((letter, _), stands) in LETTERS.into_iter().zip([safety, conformance, departs]) {
+        if stands {
+            text.push_str(letter);
+        }
     }
     text
 }

@@ -151,24 +151,25 @@ fn render_line(
 
 /// What the glyphs and letters mean, as far as the table has them.
 pub(super) fn legend(table: &Table<'_>, view: &View) -> String {
+    let told = |(sign, meaning): (&str, &str)| format!("{sign} {meaning}");
     let groups = || table.rows.iter().flat_map(|row| &row.groups);
     let mut marks: Vec<Mark> = groups().map(|group| Mark::of(group)).collect();
     marks.sort_unstable();
     marks.dedup();
     let mut parts: Vec<String> = marks
         .iter()
-        .map(|mark| format!("{} {}", mark.glyph(), mark.meaning()))
+        .map(|mark| told((mark.glyph(), mark.meaning())))
         .collect();
     let cells = || groups().flatten();
     let fails = |axis| cells().any(|cell| mark::fails_on(cell, axis));
     if fails(Axis::Safety) {
-        parts.push("S on safety: duplicates, lies, hangs".to_owned());
+        parts.push(told(mark::SAFETY));
     }
     if fails(Axis::Conformance) {
-        parts.push("C on conformance: not what its documentation says".to_owned());
+        parts.push(told(mark::CONFORMANCE));
     }
     if cells().any(|cell| mark::departs(cell)) {
-        parts.push("* departs from a should".to_owned());
+        parts.push(told(mark::DEPARTS));
     }
     parts.push("the number: requests delivered (1+2: at two servers)".to_owned());
     let painter = Painter { color: view.color };

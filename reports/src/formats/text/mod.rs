@@ -6,6 +6,7 @@ mod matrix;
 mod paint;
 mod rows;
 mod totals;
+mod undocumented;
 
 use super::{Format, View};
 use crate::record::RunRecord;
@@ -17,6 +18,15 @@ pub const FORMAT: Format = Format {
     summary: "the matrix and what differs from the baseline, for people",
     render,
 };
+
+/// Every glyph and letter that a cell of the matrix can have, with what it
+/// means.
+pub fn legend() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let marks = mark::Mark::ALL.iter();
+    marks
+        .map(|mark| (mark.glyph(), mark.meaning()))
+        .chain(mark::LETTERS)
+}
 
 fn render(record: &RunRecord, view: &View) -> Vec<u8> {
     let table = Table::of(record);

@@ -81,12 +81,10 @@ pub(super) fn render(record: &RunRecord, view: &View) -> String {
         };
         parts.push(format!("{} stale baseline {entries}", record.stale.len()));
     }
-    if parts.is_empty() {
-        parts.push("nothing ran".to_owned());
-    }
     let cells = record.cells.len() + record.missing.len();
     let noun = if cells == 1 { "cell" } else { "cells" };
-    let text = format!("{cells} {noun}: {}.", parts.join(", "));
+    let colon = if parts.is_empty() { "" } else { ": " };
+    let text = format!("{cells} {noun}{colon}{}.", parts.join(", "));
     let digest = record
         .suite_digest
         .get(..12)
@@ -101,7 +99,8 @@ pub(super) fn render(record: &RunRecord, view: &View) -> String {
         record.tool_version, record.seed
     );
     let mut out = String::new();
-    for text in [text].into_iter().chain(bounded(record)) {
+    let more = nothing_ran(record).into_iter().chain(bounded(record));
+    for text in [text].into_iter().chain(more) {
         for line in wrap(&one_line(&text), view.width) {
             out.push_str(&line);
             out.push('\n');
@@ -110,6 +109,19 @@ pub(super) fn render(record: &RunRecord, view: &View) -> String {
     out.push_str(&one_line(&what));
     out.push('\n');
     out
+}
+
+/// That nothing ran, and why; none when something did.
+fn nothing_ran(record: &RunRecord) -> Option<String> {
+    if !record.nothing_ran() {
+        return None;
+    }
+    let why = match (record.missing.is_empty(), record.cells.is_empty()) {
+        (false, _) => "the run was stopped before a cell was done",
+        (true, true) => "no case was chosen (the suite is empty, or all of it has the tag `slow`)",
+        (true, false) => "no client here can do any of these cases, for the reasons told above",
+    };
+    Some(format!("Nothing ran, so nothing is proved: {why}."))
 }
 
 /// In how many cells the harness made the end, and how: of them it is not known

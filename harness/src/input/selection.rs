@@ -8,7 +8,7 @@ use scenarios::document::decode::nearest;
 use scenarios::plan::Plan;
 
 use crate::failure::Failure;
-use crate::suite::{Scenario, Suite};
+use crate::input::suite::{Scenario, Suite};
 
 /// The tag that keeps a scenario out of a run in which nothing is named.
 pub const SLOW: &str = "slow";

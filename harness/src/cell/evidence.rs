@@ -14,20 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use scenarios::evidence::{ClientEvent, Entry, Event};
+use scenarios::plan::Plan;
 use scenarios::verdict::EndedBy;
 use scripted_servers::clock::Clock;
 use scripted_servers::event::{ServerEvent, What};
 use scripted_servers::record::Record;
 use tokio::sync::watch;
-
-/// Counts at which a cell is stopped.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// More requests than this, or more connections, over all servers.
-    pub cap: u64,
-    /// So many deliveries, at every server named here; none: never.
-    pub enough: BTreeMap<String, u64>,
-}
 
 /// What a cell waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +33,7 @@ pub struct Signals {
 /// Takes events, numbers them, and writes them down.
 pub struct EvidenceLog {
     clock: Arc<dyn Clock>,
-    limits: Limits,
+    plan: Plan,
     state: Mutex<State>,
     signals: watch::Sender<Signals>,
 }
@@ -59,15 +51,16 @@ struct State {
 const MOST_UNWRITTEN: usize = 64 * 1024;
 
 impl EvidenceLog {
-    /// A log that writes into a new file.
-    pub fn create(path: &Path, clock: Arc<dyn Clock>, limits: Limits) -> std::io::Result<Self> {
+    /// A log that writes into a new file. The Plan says at which counts a cell
+    /// is stopped.
+    pub fn create(path: &Path, clock: Arc<dyn Clock>, plan: Plan) -> std::io::Result<Self> {
         let state = State {
             file: Some(File::create_new(path)?),
             ..State::default()
         };
         Ok(Self {
             clock,
-            limits,
+            plan,
             state: Mutex::new(state),
             signals: watch::Sender::new(Signals::default()),
         })
@@ -121,7 +114,7 @@ impl Record for EvidenceLog {
         let counted = state.traffic.count(&event, now);
         state.push(now, Event::Server(event));
         if counted {
-            let signals = state.traffic.signals(&self.limits);
+            let signals = state.traffic.signals(&self.plan);
             self.signals.send_if_modified(|shown| {
                 let changed = *shown != signals;
                 *shown = signals;
@@ -221,13 +214,11 @@ impl Traffic {
         true
     }
 
-    fn signals(&self, limits: &Limits) -> Signals {
-        let reached = |(server, count): (&String, &u64)| {
-            self.delivered.get(server.as_str()).copied().unwrap_or(0) >= *count
-        };
-        let limit = if !limits.enough.is_empty() && limits.enough.iter().all(reached) {
+    fn signals(&self, plan: &Plan) -> Signals {
+        let delivered = |server: &str| self.delivered.get(server).copied().unwrap_or(0);
+        let limit = if plan.has_enough(delivered) {
             Some(EndedBy::Enough)
-        } else if self.requests.max(self.connections) > limits.cap {
+        } else if plan.is_over_cap(self.requests, self.connections) {
             Some(EndedBy::Cap)
         } else {
             None
@@ -258,7 +249,7 @@ pub enum ReadError {
 /// Reads `events.jsonl`. The last line may be torn, as a killed run leaves it;
 /// it is then dropped.
 pub fn read(path: &Path) -> Result<Vec<Entry>, ReadError> {
-    let bytes = crate::run_folder::read_whole(path)?;
+    let bytes = crate::run::folder::read_whole(path)?;
     let mut entries = Vec::new();
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         match serde_json::from_slice(line) {

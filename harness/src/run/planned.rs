@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use reports::record::{BaselineEntry, Cell, MissingCell, RunRecord, SCHEMA_VERSION, StaleEntry};
+use reports::record::{
+    BaselineEntry, Cell, MissingCell, RunRecord, SCHEMA_VERSION, StaleEntry, UnusedEntry,
+};
 use reports::redact::redact;
 use scenarios::plan::CaseName;
 use scenarios::verdict::{CellVerdict, Verdict};
@@ -29,8 +31,11 @@ pub struct Planned {
     pub seed: u64,
     /// All cells, in the order of the record.
     pub cells: Vec<PlannedCell>,
-    /// Baseline entries that no cell answers to.
+    /// Baseline entries whose case is not there any more.
     pub stale: Vec<StaleEntry>,
+    /// Baseline entries of which that can not be told.
+    #[serde(default)]
+    pub unused: Vec<UnusedEntry>,
 }
 
 /// A cell before it runs.
@@ -65,6 +70,7 @@ impl Planned {
             seed,
             cells: Vec::new(),
             stale: Vec::new(),
+            unused: Vec::new(),
         }
     }
 
@@ -100,6 +106,7 @@ impl Planned {
             seed: self.seed,
             cells,
             stale: self.stale.clone(),
+            unused: self.unused.clone(),
             missing,
         }
     }

@@ -7,8 +7,8 @@ use scenarios::plan::Plan;
 use scenarios::validate::{Known, scenario};
 
 use crate::failure::Failure;
-use crate::mistakes::Mistakes;
-use crate::root::Root;
+use crate::input::mistakes::Mistakes;
+use crate::input::root::Root;
 
 /// Where the shipped scenarios lie below the root.
 pub const FOLDER: &str = "scenarios/suite";

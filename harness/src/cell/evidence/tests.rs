@@ -7,12 +7,16 @@ use tempfile::TempDir;
 use super::*;
 
 fn log(folder: &TempDir, cap: u64, enough: &[(&str, u64)]) -> EvidenceLog {
-    let enough = enough
-        .iter()
-        .map(|(server, count)| ((*server).to_owned(), *count))
-        .collect();
+    let enough = enough.iter();
+    let plan = Plan {
+        cap,
+        enough: enough
+            .map(|(server, count)| ((*server).to_owned(), *count))
+            .collect(),
+        ..crate::samples::plan()
+    };
     let path = folder.path().join("events.jsonl");
-    EvidenceLog::create(&path, RealClock::start(), Limits { cap, enough }).unwrap()
+    EvidenceLog::create(&path, RealClock::start(), plan).unwrap()
 }
 
 fn event(connection: u32, what: What) -> ServerEvent {

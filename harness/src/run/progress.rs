@@ -2,6 +2,7 @@
 //! elsewhere. The only file that knows the bar's library.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use scenarios::document::decode::counted;
 use scenarios::verdict::CellVerdict;
 
 use crate::output::Output;
@@ -10,25 +11,36 @@ use crate::run::RunEvent;
 /// Lines that a whole run leaves where there is no terminal.
 const LINES: usize = 10;
 
+/// The cells of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// All that are planned, as the totals of the report count them.
+    pub all: usize,
+    /// Those that are done, or need no running.
+    pub done: usize,
+}
+
 /// The state of the display.
 pub struct Progress<'a> {
     bar: Option<ProgressBar>,
-    all: usize,
-    done: usize,
+    counts: Counts,
     differ: usize,
     differs: &'a dyn Fn(&str, &CellVerdict) -> bool,
 }
 
 impl<'a> Progress<'a> {
-    /// For a run of so many cells. `differs` tells whether a cell, by its id,
+    /// For a run of these cells. `differs` tells whether a cell, by its id,
     /// is other than expected.
     pub fn new(
-        all: usize,
+        counts: Counts,
         terminal: bool,
         differs: &'a dyn Fn(&str, &CellVerdict) -> bool,
     ) -> Self {
         let bar = terminal.then(|| {
-            let bar = ProgressBar::with_draw_target(Some(all as u64), ProgressDrawTarget::stderr());
+            let bar = ProgressBar::with_draw_target(
+                Some(counts.all as u64),
+                ProgressDrawTarget::stderr(),
+            );
             let style =
                 ProgressStyle::with_template("{bar:30} {pos}/{len} cells  {elapsed}  {msg}");
             if let Ok(style) = style {
@@ -39,8 +51,7 @@ impl<'a> Progress<'a> {
         });
         Self {
             bar,
-            all,
-            done: 0,
+            counts,
             differ: 0,
             differs,
         }
@@ -51,15 +62,13 @@ impl<'a> Progress<'a> {
         match event {
             RunEvent::Started { .. } => {}
             RunEvent::Finished { id, verdict } => {
-                self.done += 1;
+                self.counts.done += 1;
                 self.differ += usize::from((self.differs)(id, verdict));
                 self.show(output);
             }
             RunEvent::Interrupted { missing } => {
-                self.tell(
-                    &format!("interrupted: {missing} cells will have no result"),
-                    output,
-                );
+                let cells = counted(*missing, "cell");
+                self.tell(&format!("interrupted: {cells} will have no result"), output);
             }
         }
     }
@@ -74,21 +83,21 @@ impl<'a> Progress<'a> {
     fn show(&self, output: &mut Output<'_>) {
         let differ = match self.differ {
             0 => String::new(),
+            1 => "1 differs from the baseline".to_owned(),
             n => format!("{n} differ from the baseline"),
         };
+        let Counts { all, done } = self.counts;
         if let Some(bar) = &self.bar {
-            bar.set_position(self.done as u64);
+            bar.set_position(done as u64);
             bar.set_message(differ);
             return;
         }
         // A line each time another tenth is done.
-        let tenth = |done: usize| done * LINES / self.all.max(1);
-        if tenth(self.done) > tenth(self.done - 1) {
+        let tenth = |done: usize| done * LINES / all.max(1);
+        if tenth(done) > tenth(done - 1) {
             let comma = if differ.is_empty() { "" } else { ", " };
-            output.message(&format!(
-                "{} of {} cells{comma}{differ}",
-                self.done, self.all
-            ));
+            let cells = counted(all, "cell");
+            output.message(&format!("{done} of {cells}{comma}{differ}"));
         }
     }
 
@@ -103,8 +112,7 @@ impl<'a> Progress<'a> {
 impl std::fmt::Debug for Progress<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Progress")
-            .field("done", &self.done)
-            .field("all", &self.all)
+            .field("counts", &self.counts)
             .finish_non_exhaustive()
     }
 }
@@ -120,7 +128,9 @@ mod tests {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err);
         let differs = |_: &str, verdict: &CellVerdict| verdict.verdict == Verdict::Fail;
-        let mut progress = Progress::new(95, false, &differs);
+        // Five cells can not run; they are counted as the totals count them.
+        let counts = Counts { all: 100, done: 5 };
+        let mut progress = Progress::new(counts, false, &differs);
         for number in 0..95 {
             let verdict = if number == 40 {
                 Verdict::Fail
@@ -136,9 +146,9 @@ mod tests {
         progress.finish();
         let text = String::from_utf8(err).unwrap();
         assert_eq!(text.lines().count(), 10, "{text}");
-        assert!(text.starts_with("10 of 95 cells\n"), "{text}");
+        assert!(text.starts_with("10 of 100 cells\n"), "{text}");
         assert!(
-            text.ends_with("95 of 95 cells, 1 differ from the baseline\n"),
+            text.ends_with("100 of 100 cells, 1 differs from the baseline\n"),
             "{text}"
         );
         assert!(out.is_empty());

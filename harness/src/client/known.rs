@@ -11,8 +11,8 @@ use scenarios::document::decode::nearest;
 use scenarios::manifest::{Manifest, decode};
 
 use crate::failure::Failure;
-use crate::mistakes::Mistakes;
-use crate::root::Root;
+use crate::input::mistakes::Mistakes;
+use crate::input::root::Root;
 
 /// Where the manifests lie below the root.
 pub const FOLDER: &str = "clients";

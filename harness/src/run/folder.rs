@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::id;
-use crate::planned::{self, Planned};
+use crate::run::planned::{self, Planned};
 use crate::surroundings::Surroundings;
 
 /// Where runs lie in the current folder unless `--out` says otherwise.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scenarios::manifest::{Ability, CommandLine, Manifest, OperationName, Start, plain_json};
 
-use crate::clients::Known;
+use crate::client::known::Known;
 use crate::failure::Failure;
 
 /// The client of a command line. Where a known client is a command of the same

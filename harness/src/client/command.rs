@@ -16,7 +16,7 @@ use scenarios::evidence::ClientEvent;
 use scenarios::manifest::{Ability, CommandLine, ContentFrom, Manifest, Policy, Start, StatusFrom};
 use scenarios::plan::Limits;
 
-use crate::protocol::harmless_start;
+use crate::client::protocol::harmless_start;
 use crate::run::Client;
 
 mod seen;

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use scenarios::judge::not_run;
-use scenarios::manifest::Manifest;
+use scenarios::manifest::{Lack, Manifest};
 use scenarios::plan::Plan;
 use scenarios::verdict::Verdict;
 
 use crate::baseline::Baseline;
-use crate::clients::{self, Known};
+use crate::client::known::{self, Known};
+use crate::client::version::version;
 use crate::id;
-use crate::planned::{Planned, PlannedCell};
+use crate::run::planned::{Planned, PlannedCell};
 use crate::run::{CellJob, Client};
 use crate::surroundings::Surroundings;
-use crate::version::version;
 
 /// A client of a run, and whether it can run here.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl Contender {
     }
 
     fn ask(manifest: &Manifest, around: &Surroundings) -> Self {
-        if let Some(missing) = clients::missing_program(manifest, &around.path) {
+        if let Some(missing) = known::missing_program(manifest, &around.path) {
             return Self::hindered(manifest, missing);
         }
         match version(manifest, around) {
@@ -80,7 +80,15 @@ impl Contender {
             return Some((Verdict::Skipped, why.clone()));
         }
         let lacks = self.client.manifest.lacks(plan)?;
-        Some((Verdict::Unsupported, format!("lacks {lacks}")))
+        Some((Verdict::Unsupported, cannot(lacks)))
+    }
+}
+
+/// What a client can not do that a case needs.
+fn cannot(lacks: Lack) -> String {
+    match lacks {
+        Lack::Ability(_) => format!("has no ability `{lacks}`"),
+        Lack::Operation(_) => format!("has no {lacks}"),
     }
 }
 

@@ -1,0 +1,121 @@
+//! What the launcher tells the driver: the client's start, its end, and the
+//! sweep of what it left; or that the launcher itself is gone.
+
+use std::io;
+use std::time::Duration;
+
+use scenarios::evidence::ClientEvent;
+
+use super::{Driver, Ended};
+use crate::cell::talk::Talk;
+use crate::launch::{Status, Watch};
+
+impl Driver<'_> {
+    /// Acts on a status; the end, when it was the last one.
+    pub(super) fn status(&mut self, status: Status) -> io::Result<Option<Ended>> {
+        match status {
+            Status::Spawned { pid } => self.spawned(pid),
+            Status::NotSpawned { missing, reason } => {
+                (self.client_ended)(self.clock.now());
+                let ended = Ended::NotStarted { missing, reason };
+                return Ok(Some(self.unless_interrupted(ended)));
+            }
+            Status::Exited {
+                code,
+                signal,
+                killed,
+                monotonic_ns,
+                run_delay_ns,
+            } => {
+                let ago = crate::launch::monotonic_ns().saturating_sub(monotonic_ns);
+                let ended_at = self.clock.now().saturating_sub(Duration::from_nanos(ago));
+                self.ended_at = Some(ended_at);
+                self.killed = killed;
+                self.processors.ended(run_delay_ns);
+                // The servers first. They take their time, but what the client
+                // left in its pipes stays there, and its time is known.
+                (self.client_ended)(ended_at);
+                self.exited(code, signal)?;
+                self.ending.ended(ended_at, self.clock.now());
+            }
+            Status::Swept { count, left } => return self.swept(count, left).map(Some),
+        }
+        Ok(None)
+    }
+
+    fn spawned(&mut self, pid: u32) {
+        let now = self.clock.now();
+        self.ending.working(now);
+        self.heard_at = now;
+        self.processors.started(pid, now);
+        let args = self.args.to_vec();
+        self.tell(ClientEvent::Spawned { pid, args });
+        self.tell(ClientEvent::Work);
+        if let Talk::Protocol { work, .. } = &self.talk {
+            self.stdin.add(work);
+        }
+    }
+
+    /// All that is left of an ended client is what it has printed.
+    fn exited(&mut self, code: Option<i32>, signal: Option<i32>) -> io::Result<()> {
+        self.stdin.end();
+        self.hear_the_rest()?;
+        let (stdout, stderr) = (self.stdout.seen(), self.stderr.seen());
+        if let Some(event) = self.talk.conclude(code, stdout, stderr) {
+            self.tell(event);
+        }
+        let killed = self.killed;
+        self.tell(self.processors.run_delay());
+        self.tell(ClientEvent::Exited {
+            code,
+            signal,
+            killed,
+        });
+        Ok(())
+    }
+
+    fn swept(&mut self, count: u32, left: u32) -> io::Result<Ended> {
+        self.ended_at = None;
+        // What was killed together with the client was not left behind by it.
+        if count > 0 && !self.killed {
+            self.tell(ClientEvent::Swept { count });
+        }
+        if left > 0 {
+            self.error(format!(
+                "{left} processes that the client started could not be killed"
+            ));
+        }
+        self.hear_the_rest()?;
+        self.stdout.end()?;
+        self.stderr.end()?;
+        let limit = self.signals.borrow().limit;
+        let ended = Ended::Ran(self.ending.ended_by(self.killed, limit));
+        Ok(self.unless_interrupted(ended))
+    }
+
+    fn unless_interrupted(&self, ended: Ended) -> Ended {
+        if self.interrupted {
+            Ended::Interrupted
+        } else {
+            ended
+        }
+    }
+
+    /// Without its launcher the client is dead too: the kernel has seen to that,
+    /// and what it had started is swept here.
+    pub(super) fn broken(&mut self, launcher: &mut Watch, how: &str) -> io::Result<Ended> {
+        let count = launcher.abandon();
+        (self.client_ended)(self.clock.now());
+        self.processors.give_back();
+        self.hear_the_rest()?;
+        self.error(format!(
+            "the launcher, which starts and watches the client, {how}"
+        ));
+        if count > 0 {
+            self.tell(ClientEvent::Swept { count });
+        }
+        self.stdout.end()?;
+        self.stderr.end()?;
+        Ok(Ended::Broken)
+    }
+}

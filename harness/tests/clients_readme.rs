@@ -1,0 +1,102 @@
+//! The manifests of the clients' README work as they stand there, in the places
+//! and with the command lines that it names. Its programs are tested beside the
+//! kits.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod needs;
+mod workbench;
+
+use std::path::{Path, PathBuf};
+
+use workbench::Workbench;
+
+const README: &str = include_str!("../../clients/README.md");
+
+/// The text of every block of this language, in order.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let open = format!("```{language}\n");
+    README
+        .split(&open)
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect()
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A root with the shipped scenarios.
+fn with_suite() -> Workbench {
+    let bench = Workbench::new();
+    let suite = Path::new("scenarios/suite");
+    for area in std::fs::read_dir(repository().join(suite)).unwrap() {
+        let area = area.unwrap();
+        for file in std::fs::read_dir(area.path()).unwrap() {
+            let file = file.unwrap();
+            let below = suite.join(area.file_name()).join(file.file_name());
+            let text = std::fs::read_to_string(file.path()).unwrap();
+            bench.write(below.to_str().unwrap(), &text);
+        }
+    }
+    bench
+}
+
+/// The whole manifests, with the path in the first line where there is one.
+fn manifests() -> (&'static str, &'static str) {
+    let [command, adapter] = blocks("yaml")[..] else {
+        panic!("two manifests are expected");
+    };
+    (command, adapter)
+}
+
+#[test]
+fn the_manifest_of_a_command_is_a_client() {
+    let bench = with_suite();
+    bench.write("clients/curl/my-curl.yaml", manifests().0);
+    let done = bench.run(&["check"]).ends_with(0).says("2 clients");
+    assert_eq!(done.stderr, "");
+    if needs::is_there("curl", "the manifest of a command") {
+        bench
+            .run(&["run", "connect/refused", "--client", "my-curl"])
+            .ends_with(0)
+            .says("✓ 0");
+    }
+}
+
+#[test]
+fn the_manifest_of_an_adapter_is_a_client_where_the_readme_puts_it() {
+    let bench = with_suite();
+    let manifest = manifests().1;
+    let place = |text: &'static str| {
+        let first = text.lines().next().unwrap();
+        first.strip_prefix("# ").unwrap()
+    };
+    let folder = Path::new(place(manifest)).parent().unwrap();
+    bench.write(place(manifest), manifest);
+    let program = blocks("python")[0];
+    let beside = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    bench.write(&beside(place(program)), program);
+    let kit = std::fs::read_to_string(repository().join(beside("kit.py"))).unwrap();
+    bench.write(&beside("kit.py"), &kit);
+
+    let [lines] = blocks("sh")[..] else {
+        panic!("one block of command lines is expected");
+    };
+    let mut ran = 0;
+    for line in lines.lines() {
+        let words = shlex::split(line.strip_prefix("wirefault ").unwrap()).unwrap();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if words[0] != "check" && !needs::is_there("python3", line) {
+            continue;
+        }
+        let done = bench.run(&words).ends_with(0);
+        if words[0] == "run" {
+            assert!(!done.stdout.contains("unsupported"), "{done:?}");
+            assert!(done.stdout.contains("✓ 1"), "{done:?}");
+        }
+        ran += 1;
+    }
+    assert!(ran > 0, "the README shows command lines");
+}
