@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use scripted_servers::digest::sha256;
 use scripted_servers::event::{Ending, Lane, ServerEvent, StepId, What};
 use scripted_servers::script::{ConnectionAct, Listen, PathPattern, Route, Times, When};
 use scripted_servers::wire::{Answer, Effect, End, RequestPoint};
-use sha2::{Digest, Sha256};
 
 use crate::assertions::Assertion;
 use crate::counter::Counter;
@@ -311,11 +311,6 @@ pub(crate) fn effect(name: &str, expected: Expected<u64>) -> EffectCount {
         effect: name.to_owned(),
         expected,
     }
-}
-
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Evidence in the making. Times are milliseconds.

@@ -61,6 +61,7 @@
 mod cell;
 pub mod clock;
 mod connection;
+pub mod digest;
 pub mod event;
 mod interpreter;
 mod kernel;
@@ -68,6 +69,7 @@ pub mod ledger;
 mod pending;
 pub mod record;
 mod request;
+pub mod route;
 pub mod script;
 mod select;
 mod serve;

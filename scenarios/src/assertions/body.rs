@@ -1,7 +1,8 @@
 //! `body`: the content that the client shows.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+
+use scripted_servers::digest::sha256;
 
 use super::{Assertion, Entry};
 use crate::document::decode::Keys;
@@ -101,7 +102,8 @@ fn shown(
         BodyExpected::Shown => true,
         BodyExpected::Empty => bytes == 0,
         BodyExpected::Equals(text) => {
-            bytes == text.len() as u64 && digest.is_none_or(|digest| digest == sha256(text))
+            bytes == text.len() as u64
+                && digest.is_none_or(|digest| digest == sha256(text.as_bytes()))
         }
         BodyExpected::Whole => {
             let Some(given) = answers::given(call) else {
@@ -137,11 +139,6 @@ fn words(expected: &BodyExpected) -> String {
         }
         BodyExpected::Shown => "a body".to_owned(),
     }
-}
-
-fn sha256(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

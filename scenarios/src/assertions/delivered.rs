@@ -34,7 +34,7 @@ pub fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
         let delivered = |one: &&Exchange| {
-            one.delivery().is_some() && count.counter.counts(one) && one.is_of(of)
+            one.delivery().is_some() && one.is_counted_by(&count.counter) && one.is_of(of)
         };
         let seen: Vec<&Exchange> = case.facts.exchanges.iter().filter(delivered).collect();
         let name = &count.counter.text;

@@ -120,7 +120,7 @@ pub fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Checked {
         .exchanges
         .iter()
         .filter(|one| one.head.is_some() && !one.is_other())
-        .filter(|one| expected.counter.counts(one) && one.is_of(of))
+        .filter(|one| one.is_counted_by(&expected.counter) && one.is_of(of))
         .collect();
     let name = &expected.name;
     match &expected.is {

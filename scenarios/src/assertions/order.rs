@@ -33,7 +33,7 @@ pub fn judge(expected: &[Counter], of: &Of, case: &Case<'_>) -> Checked {
         .facts
         .exchanges
         .iter()
-        .filter(|one| one.is_of(of) && expected.iter().any(|counter| counter.counts(one)))
+        .filter(|one| one.is_of(of) && expected.iter().any(|counter| one.is_counted_by(counter)))
         .filter_map(|one| Some((one.delivery()?, one)))
         .collect();
     seen.sort_by_key(|(mark, one)| (mark.at_us, one.place.clone()));
@@ -76,7 +76,9 @@ fn fits(expected: &[Counter], seen: &[(Mark, &Exchange)]) -> bool {
             return false;
         };
         let now = left.iter().take_while(|(mark, _)| mark.at_us == instant);
-        let found = now.map(|(_, one)| *one).position(|one| counter.counts(one));
+        let found = now
+            .map(|(_, one)| *one)
+            .position(|one| one.is_counted_by(counter));
         found.map(|place| left.remove(place)).is_some()
     })
 }

@@ -31,8 +31,9 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 pub fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
-        let begun =
-            |one: &&Exchange| one.started.is_some() && count.counter.counts(one) && one.is_of(of);
+        let begun = |one: &&Exchange| {
+            one.started.is_some() && one.is_counted_by(&count.counter) && one.is_of(of)
+        };
         let seen: Vec<&Exchange> = case.facts.exchanges.iter().filter(begun).collect();
         let name = &count.counter.text;
         let Expected::Fits(matcher) = &count.expected else {

@@ -1,7 +1,10 @@
 //! One cell as its judges see it: the case, the client's manifest, the facts,
 //! and each call with what was shown and what that means.
 
+use scripted_servers::script::Route;
+
 use super::facts::{EffectFact, Exchange, Facts, Mark};
+use crate::counter::Counter;
 use crate::errors::{self, Meaning};
 use crate::evidence::{Report, Shown};
 use crate::manifest::Manifest;
@@ -128,6 +131,15 @@ impl CallView<'_> {
 }
 
 impl Exchange {
+    /// Whether a counter counts it; one with a pattern needs its head.
+    pub fn is_counted_by(&self, counter: &Counter) -> bool {
+        let fits = |route: &Route| {
+            let head = self.head.as_ref();
+            head.is_some_and(|head| route.takes(&head.method, &head.target))
+        };
+        counter.server == self.place.server && counter.route.as_ref().is_none_or(fits)
+    }
+
     /// Whether an expectation with this scope is about it.
     pub fn is_of(&self, of: &Of) -> bool {
         of.call.is_none_or(|call| self.call == Some(call))

@@ -2,7 +2,6 @@
 
 use super::case::{CallView, Case};
 use super::effects;
-use crate::faults::Fault;
 use crate::rendering::{Format, Rendering};
 use crate::template::Bindings;
 
@@ -29,10 +28,7 @@ pub fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
     };
     let answered = call.exchanges.iter().filter(|one| one.answer.is_some());
     let steps = answered.filter_map(|one| effects::step(case.plan, one));
-    let contents = steps.filter_map(|step| match &step.fault {
-        Fault::Respond(respond) => respond.body.as_ref(),
-        Fault::Cut(_) | Fault::Raw(_) => None,
-    });
+    let contents = steps.filter_map(|step| step.fault.behaviour().content());
     let mut starts = Starts::default();
     for content in contents {
         match String::from_utf8(content.render(&with).bytes) {

@@ -6,13 +6,9 @@
 
 mod checks;
 mod columns;
-mod content;
 mod document;
 mod expect;
 mod limits;
-mod names;
-mod points;
-mod reading;
 mod servers;
 mod step_checks;
 mod steps;
@@ -26,11 +22,9 @@ use sha2::{Digest, Sha256};
 
 use crate::document::{Diagnostic, Diagnostics, Node, Source, decode::Fields, parse};
 use crate::plan::{CaseName, Plan};
+use crate::reading::Reading;
 
-pub use reading::Reading;
-pub(crate) use servers::LANES;
 pub use tags::TAGS;
-pub(crate) use when::all_good;
 
 /// What a scenario may refer to that stands outside of its file.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::connection::{Connection, Part, Proof, Stop, Underway, micros};
 use crate::event::{Lane, StepId, What};
-use crate::select::path_of;
+use crate::route::path_of;
 use crate::transport::Transport;
 use crate::wire::{Effect, End, KeySource, WireProgram, WireStep};
 

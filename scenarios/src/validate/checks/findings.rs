@@ -8,7 +8,7 @@ use crate::document::ids;
 use crate::verdict::{FindingName, Level};
 
 use super::{View, entries};
-use crate::validate::reading::Reading;
+use crate::reading::Reading;
 
 /// Whether any expectation can give the finding that `proves` names.
 pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
