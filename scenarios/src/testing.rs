@@ -554,7 +554,12 @@ impl Story {
         of: &Of,
     ) -> Checked {
         let facts = Facts::of(plan, manifest, &self.entries);
-        assertion.judge(of, &Case::new(plan, manifest, &facts))
+        let checked = assertion.judge(of, &Case::new(plan, manifest, &facts));
+        // What no scenario may name in `proves` must not come either.
+        let mut raised = checked.raised.iter();
+        let unlisted = raised.find(|raised| !assertion.findings().contains(&raised.name));
+        assert!(unlisted.is_none(), "not in its list: {unlisted:?}");
+        checked
     }
 
     pub(crate) fn judge(&self, plan: &Plan) -> CellVerdict {

@@ -21,6 +21,7 @@ pub const ENTRY: Entry = Entry {
     word: "applied",
     summary: "effects of the servers' application, by name",
     example: "applied: { order: 1 }",
+    findings: &[FindingName::DuplicateEffect, FindingName::LostResult],
     decode,
 };
 

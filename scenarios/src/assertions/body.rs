@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use scripted_servers::digest::sha256;
 
-use super::{Assertion, Entry};
+use super::{Assertion, Entry, Parameters};
 use crate::document::decode::Keys;
 use crate::document::{Node, Value};
 use crate::evidence::{Shown, ShownResponse};
@@ -16,11 +16,14 @@ use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::FindingName;
 
+impl Parameters for BodyExpected {}
+
 /// Its line in the list.
 pub const ENTRY: Entry = Entry {
     word: "body",
     summary: "the content that the client shows its caller, by its digest",
     example: "body: { equals: \"ok\" }",
+    findings: &[FindingName::FalseSuccess, FindingName::LostResult],
     decode,
 };
 

@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     word: "connections",
     summary: "connections that were accepted",
     example: "connections: { api: 1 }",
+    findings: &[FindingName::OverBudget, FindingName::GaveUpEarly],
     decode,
 };
 

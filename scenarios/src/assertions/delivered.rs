@@ -20,6 +20,11 @@ pub const ENTRY: Entry = Entry {
     word: "delivered",
     summary: "complete requests that arrived while the client lived, read or unread",
     example: "delivered: { api: 1 }",
+    findings: &[
+        FindingName::DuplicateDelivery,
+        FindingName::OverBudget,
+        FindingName::GaveUpEarly,
+    ],
     decode,
 };
 

@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     word: "elapsed",
     summary: "time from handing over the work to the last report, or of one call",
     example: "elapsed: { at_most: 2s }",
+    findings: &[FindingName::Hung, FindingName::GaveUpEarly],
     decode,
 };
 

@@ -6,7 +6,7 @@ mod numbers;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assertion, Entry};
+use super::{Assertion, Entry, Parameters};
 use crate::document::Node;
 use crate::document::decode::Keys;
 use crate::errors;
@@ -20,11 +20,18 @@ use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::{FindingName, Outcome};
 
+impl Parameters for ErrorExpected {}
+
 /// Its line in the list.
 pub const ENTRY: Entry = Entry {
     word: "error",
     summary: "when the client's error arose, its code, and what it keeps of the cause",
     example: "error: { phase: after, keeps: [code] }",
+    findings: &[
+        FindingName::Masquerade,
+        FindingName::FalseSuccess,
+        FindingName::CauseLost,
+    ],
     decode,
 };
 

@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     word: "gap",
     summary: "time from the end of one answer or failure to the first byte of the next attempt",
     example: "gap: { at_least: 1s, at_most: 2200ms }",
+    findings: &[FindingName::EarlyRetry, FindingName::LateRetry],
     decode,
 };
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assertion, Entry};
+use super::{Assertion, Entry, Parameters};
 use crate::counter::Counter;
 use crate::document::Node;
 use crate::document::decode::Keys;
@@ -22,6 +22,11 @@ pub const ENTRY: Entry = Entry {
     word: "header",
     summary: "a header field of the requests that arrived",
     example: "header: { counter: api, name: Idempotency-Key, is: same }",
+    findings: &[
+        FindingName::KeyChanged,
+        FindingName::SecretLeaked,
+        FindingName::WrongRequest,
+    ],
     decode,
 };
 
@@ -309,10 +314,10 @@ impl<'n> Told<'n> {
     }
 }
 
-impl HeaderExpected {
+impl Parameters for HeaderExpected {
     /// How it is told in findings; none: as it is written, which gives no
     /// secret away.
-    pub(crate) fn told(&self) -> Option<String> {
+    fn told(&self) -> Option<String> {
         let equals = matches!(self.is, Some(Field::Equals(_)));
         (equals && secrets::is_secret(&self.name)).then(|| {
             format!(

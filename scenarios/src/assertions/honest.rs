@@ -17,6 +17,13 @@ pub const ENTRY: Entry = Entry {
     word: "honest",
     summary: "what the client claims of each call agrees with what the servers know",
     example: "honest: true",
+    findings: &[
+        FindingName::Masquerade,
+        FindingName::FalseSuccess,
+        FindingName::FabricatedAnswer,
+        FindingName::FalseFailure,
+        FindingName::DuplicateEffect,
+    ],
     decode,
 };
 

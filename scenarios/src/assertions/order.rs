@@ -16,6 +16,7 @@ pub const ENTRY: Entry = Entry {
     word: "order",
     summary: "the deliveries in order, by the time at which their last byte arrived",
     example: "order: [\"api /start\", \"api /end\"]",
+    findings: &[FindingName::WrongOrder],
     decode,
 };
 

@@ -15,6 +15,14 @@ pub const ENTRY: Entry = Entry {
     word: "outcome",
     summary: "what the client showed of a call, in one word",
     example: "outcome: [rejected, unknown]",
+    findings: &[
+        FindingName::FalseSuccess,
+        FindingName::FalseFailure,
+        FindingName::Masquerade,
+        FindingName::Hung,
+        FindingName::Crashed,
+        FindingName::WrongOutcome,
+    ],
     decode,
 };
 

@@ -21,6 +21,7 @@ pub const ENTRY: Entry = Entry {
     word: "per_key",
     summary: "effects of the servers' application, for each business key",
     example: "per_key: { order: 1 }",
+    findings: &[FindingName::DuplicateEffect, FindingName::LostResult],
     decode,
 };
 

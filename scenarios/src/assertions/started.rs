@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     word: "started",
     summary: "requests of which at least one byte arrived",
     example: "started: { api: { at_most: 2 } }",
+    findings: &[FindingName::OverBudget, FindingName::GaveUpEarly],
     decode,
 };
 

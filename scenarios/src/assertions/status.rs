@@ -17,6 +17,11 @@ pub const ENTRY: Entry = Entry {
     word: "status",
     summary: "the status that the client shows its caller",
     example: "status: [407, 421]",
+    findings: &[
+        FindingName::FalseSuccess,
+        FindingName::FabricatedAnswer,
+        FindingName::WrongOutcome,
+    ],
     decode,
 };
 

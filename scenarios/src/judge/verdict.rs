@@ -235,10 +235,7 @@ impl Weighed {
 
 /// An expectation as it is told: as written, but for secrets.
 fn told(expectation: &Expectation) -> String {
-    let told = match &expectation.assertion {
-        Assertion::Header(header) => header.told(),
-        _ => None,
-    };
+    let told = expectation.assertion.told();
     told.unwrap_or_else(|| expectation.text.clone())
 }
 
