@@ -19,7 +19,7 @@ use crate::verdict::FindingName;
 impl Parameters for BodyExpected {}
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "body",
     summary: "the content that the client shows its caller, by its digest",
     example: "body: { equals: \"ok\" }",
@@ -44,7 +44,7 @@ pub enum BodyExpected {
 static KEYS: Keys = Keys::new("`body`", &[("equals", "the text it must be")]);
 
 /// `whole`, `empty` or `{equals: text}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     if values::is_shown(node, scope) {
         return Some(Assertion::Body(BodyExpected::Shown));
     }
@@ -67,7 +67,7 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 }
 
 /// Each call by itself.
-pub fn judge(expected: &BodyExpected, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &BodyExpected, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for call in case.calls_of(of) {
         match (call.shown(), expected) {

@@ -18,7 +18,7 @@ use crate::secrets;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "header",
     summary: "a header field of the requests that arrived",
     example: "header: { counter: api, name: Idempotency-Key, is: same }",
@@ -85,7 +85,7 @@ enum Is {
 
 /// `{counter, name, is: same}` or `{counter, name, equals: text}`; at `info`
 /// without the last.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     let fields = node.fields(&KEYS, scope.out)?;
     let counter = fields.need("counter", scope.out);
     let counter = counter.and_then(|node| counts::counter_of(node, scope));
@@ -118,7 +118,7 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 }
 
 /// All heads that arrived, of incomplete requests too.
-pub fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     let heads: Vec<&Exchange> = case
         .facts

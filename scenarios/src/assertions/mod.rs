@@ -78,7 +78,7 @@ macro_rules! assertions {
             }
 
             /// Looks at the part of a cell that `of` names.
-            pub fn judge(&self, of: &Of, case: &Case<'_>) -> Checked {
+            pub(crate) fn judge(&self, of: &Of, case: &Case<'_>) -> Checked {
                 match self {
                     $(Self::$name $((given!(value, $value)))? => {
                         $file::judge($(given!(value, $value),)? of, case)
@@ -152,7 +152,7 @@ impl Parameters for Vec<Count> {
 }
 
 /// How an assertion's value is read.
-pub type Decode = fn(&Node, &mut Scope<'_>) -> Option<Assertion>;
+pub(crate) type Decode = fn(&Node, &mut Scope<'_>) -> Option<Assertion>;
 
 /// One assertion of the language.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +166,7 @@ pub struct Entry {
     /// The findings that it can give.
     pub findings: &'static [FindingName],
     /// Reads its value.
-    pub decode: Decode,
+    decode: Decode,
 }
 
 /// Assertions of the language that this version does not know yet.

@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "order",
     summary: "the deliveries in order, by the time at which their last byte arrived",
     example: "order: [\"api /start\", \"api /end\"]",
@@ -21,14 +21,14 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// A list of counters; at `info` too, as it says which deliveries are shown.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     let counters = values::list_in(node, "`order`", scope, &counts::counter_of)?;
     Some(Assertion::Order(counters))
 }
 
 /// The deliveries that any of the counters counts are exactly these, one for
 /// each counter. Those that arrived in the same instant fit either way.
-pub fn judge(expected: &[Counter], of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &[Counter], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     let mut seen: Vec<(Mark, &Exchange)> = case
         .facts

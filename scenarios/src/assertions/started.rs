@@ -15,7 +15,7 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "started",
     summary: "requests of which at least one byte arrived",
     example: "started: { api: { at_most: 2 } }",
@@ -24,12 +24,12 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// `{api: 1}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     counts::decode(node, "`started`", false, scope).map(Assertion::Started)
 }
 
 /// Too many is over the budget, too few is giving up early.
-pub fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
         let begun = |one: &&Exchange| {

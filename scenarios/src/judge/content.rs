@@ -10,7 +10,7 @@ const RECOGNIZED: usize = 16;
 
 /// What the contents begin with that servers gave to a call.
 #[derive(Debug, Default)]
-pub struct Starts {
+pub(crate) struct Starts {
     /// The first characters of those that are text.
     pub texts: Vec<String>,
     /// Whether there were others, of which a client need not show anything that
@@ -19,7 +19,7 @@ pub struct Starts {
 }
 
 /// What the contents begin with that servers gave to a call.
-pub fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
+pub(crate) fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
     let bindings = bindings(case);
     let with = Rendering {
         bindings: &bindings,
