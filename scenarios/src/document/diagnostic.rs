@@ -16,7 +16,11 @@ pub struct Diagnostics {
     found: Vec<Diagnostic>,
     reports: usize,
     spare: Diagnostic,
+    forms: Forms,
 }
+
+/// How something is written, in one line; none: nobody knows.
+pub(crate) type Forms = fn(&str) -> Option<String>;
 
 impl Diagnostics {
     /// None yet, for this source.
@@ -28,7 +32,20 @@ impl Diagnostics {
             found: Vec::new(),
             reports: 0,
             spare: empty(String::new(), "", 0..0, String::new()),
+            forms: |_| None,
         }
+    }
+
+    /// With the language's own examples of how things are written.
+    #[must_use]
+    pub(crate) fn with_forms(self, forms: Forms) -> Self {
+        Self { forms, ..self }
+    }
+
+    /// How something is written, by what it is called in messages.
+    pub(crate) fn form_of(&self, what: &str) -> Option<String> {
+        // Of a file full of mistakes nobody reads the last ones.
+        (!self.is_full()).then(|| (self.forms)(what)).flatten()
     }
 
     /// Reports one; what it returns takes label, help and a second place.

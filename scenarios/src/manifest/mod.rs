@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::{Plan, Request};
 
-pub use decode::decode;
+pub use decode::{decode, keys};
 
 /// One client under test: `clients/ECOSYSTEM/NAME.yaml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ mod checks;
 mod columns;
 mod document;
 mod expect;
+mod forms;
 mod limits;
 mod servers;
 mod step_checks;
@@ -33,6 +34,11 @@ pub struct Known {
     pub defects: BTreeSet<String>,
 }
 
+/// The keys that a scenario has on the outside.
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    document::KEYS.known.iter().map(|(key, _)| *key)
+}
+
 /// Reads a scenario: one Plan for each of its cases.
 ///
 /// `name` is its name in reports, `area/name`; `seed` is the run's.
@@ -45,7 +51,7 @@ pub fn scenario(
     seed: u64,
     known: &Known,
 ) -> Result<Vec<Plan>, Vec<Diagnostic>> {
-    let mut out = Diagnostics::new(source);
+    let mut out = Diagnostics::new(source).with_forms(forms::form);
     let cases = parse(source, &mut out).and_then(|root| {
         let document = root.fields(&document::KEYS, &mut out)?;
         let rows = columns::rows(&document, source, &mut out)?;

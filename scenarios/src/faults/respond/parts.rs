@@ -7,7 +7,7 @@ pub(super) const PARTS: &[Listed] = &[
     of_respond(
         "retry_after",
         "a Retry-After header in seconds, as a date or as any text",
-        "respond: { status: 429, retry_after: { date_in: 2s } }",
+        "respond: { status: 429, retry_after: { seconds: 2 } }",
     ),
     of_respond(
         "framing",
