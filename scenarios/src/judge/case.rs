@@ -5,8 +5,8 @@ use scripted_servers::script::Route;
 
 use super::facts::{EffectFact, Exchange, Facts, Mark};
 use crate::counter::Counter;
-use crate::errors::{self, Meaning};
 use crate::evidence::{Report, Shown};
+use crate::judge::errors::{self, Meaning};
 use crate::manifest::Manifest;
 use crate::plan::{Of, Plan};
 use crate::policy::{self, Prediction};

@@ -7,9 +7,9 @@ use super::checked::{Checked, Stated};
 use super::facts::Facts;
 use super::{bounded, broken, fired, rules};
 use crate::assertions::Assertion;
-use crate::errors::Meaning;
 use crate::evidence::Entry;
 use crate::expected::Expected;
+use crate::judge::errors::Meaning;
 use crate::manifest::Manifest;
 use crate::plan::{Expectation, Plan};
 use crate::verdict::{

@@ -3,6 +3,9 @@
 //! Everything that depends on the client's manifest (operations, the format of
 //! an API) and on the servers' addresses is filled in here, and nothing else.
 
+pub mod rendering;
+pub mod target;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
