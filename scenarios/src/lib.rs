@@ -6,27 +6,22 @@
 //! Nothing here opens a socket or starts a program.
 
 pub mod assertions;
-pub mod counter;
 pub mod document;
-pub mod errors;
 pub mod evidence;
-pub mod expected;
 pub mod faults;
 pub mod judge;
+mod language;
 pub mod manifest;
-pub mod matcher;
-mod message;
-pub mod plan;
 pub mod policy;
-mod program;
-pub mod rendering;
+mod reading;
 pub mod resolve;
-pub mod scope;
 pub mod secrets;
-pub mod target;
-pub mod template;
 pub mod validate;
 pub mod verdict;
+
+pub(crate) use language::scope;
+pub use language::{counter, expected, matcher, plan, template};
+pub use resolve::{rendering, target};
 
 #[cfg(test)]
 mod testing;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use scripted_servers::digest::sha256;
 use scripted_servers::event::{Ending, Lane, ServerEvent, StepId, What};
 use scripted_servers::script::{ConnectionAct, Listen, PathPattern, Route, Times, When};
 use scripted_servers::wire::{Answer, Effect, End, RequestPoint};
-use sha2::{Digest, Sha256};
 
 use crate::assertions::Assertion;
 use crate::counter::Counter;
@@ -313,11 +313,6 @@ pub(crate) fn effect(name: &str, expected: Expected<u64>) -> EffectCount {
     }
 }
 
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Evidence in the making. Times are milliseconds.
 #[derive(Clone, Default)]
 pub(crate) struct Story {
@@ -559,7 +554,12 @@ impl Story {
         of: &Of,
     ) -> Checked {
         let facts = Facts::of(plan, manifest, &self.entries);
-        assertion.judge(of, &Case::new(plan, manifest, &facts))
+        let checked = assertion.judge(of, &Case::new(plan, manifest, &facts));
+        // What no scenario may name in `proves` must not come either.
+        let mut raised = checked.raised.iter();
+        let unlisted = raised.find(|raised| !assertion.findings().contains(&raised.name));
+        assert!(unlisted.is_none(), "not in its list: {unlisted:?}");
+        checked
     }
 
     pub(crate) fn judge(&self, plan: &Plan) -> CellVerdict {

@@ -107,7 +107,6 @@ start: { adapter: [node, "{here}/fetch.mjs"] }
 version: [node, --version]
 abilities: [literal, calls]
 policy: { source: "https://example.test", rules: [] }
-errors: []
 defects: [one]
 "#,
     )

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::request::Head;
-use crate::script::{ConnectionUse, FieldTest, PathPattern, Queue, Step, Times, When};
+use crate::script::{ConnectionUse, FieldTest, Queue, Step, Times, When};
 
 /// What is known of a request when its step is chosen.
 pub(crate) struct Facts<'a> {
@@ -33,39 +33,12 @@ pub(crate) enum Due {
 /// Which queue takes a request: that with the longest path that fits, an exact
 /// path before a prefix, then one with a method before one without.
 pub(crate) fn route(queues: &[Queue], method: &str, target: &str) -> Option<usize> {
-    let path = path_of(target);
     let fitting = queues.iter().enumerate().filter_map(|(place, queue)| {
-        let wanted = queue.route.method.as_deref();
-        let method_fits = wanted.is_none_or(|wanted| wanted == method);
-        let weight = weight(&queue.route.path, path)?;
+        let closeness = queue.route.closeness(method, target)?;
         // The first of equals wins, as `max_by_key` takes the last of them.
-        method_fits.then_some(((weight, wanted.is_some(), usize::MAX - place), place))
+        Some(((closeness, usize::MAX - place), place))
     });
     fitting.max_by_key(|(key, _)| *key).map(|(_, place)| place)
-}
-
-/// How closely a pattern describes a path that it takes.
-fn weight(pattern: &PathPattern, path: &str) -> Option<(usize, bool)> {
-    match pattern {
-        PathPattern::Any => Some((0, false)),
-        PathPattern::Exact(exact) => (exact == path).then_some((exact.len(), true)),
-        PathPattern::Prefix(prefix) => path
-            .starts_with(prefix.as_str())
-            .then_some((prefix.len(), false)),
-    }
-}
-
-/// The path of a request target (RFC 9112 section 3.2), without query.
-pub(crate) fn path_of(target: &str) -> &str {
-    let from_path = match target.split_once("://") {
-        // Absolute form, as sent to a proxy.
-        Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
-            rest.find(['/', '?']).map_or("/", |at| &rest[at..])
-        }
-        _ => target,
-    };
-    let path = from_path.split('?').next().unwrap_or(from_path);
-    if path.is_empty() { "/" } else { path }
 }
 
 /// Which step of a queue takes a request, given how often each was taken: the

@@ -266,7 +266,7 @@ fn not_found(with_content: bool) -> WireProgram {
         answer: Some(Answer {
             status: Some(404),
             body_bytes: content.len() as u64,
-            body_sha256: Some(crate::request::digest(content.as_bytes())),
+            body_sha256: Some(crate::digest::sha256(content.as_bytes())),
             whole: true,
         }),
         verbatim: false,

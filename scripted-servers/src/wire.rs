@@ -56,7 +56,7 @@ impl WireProgram {
             answer: Some(Answer {
                 status: Some(status),
                 body_bytes: body.len() as u64,
-                body_sha256: Some(crate::request::digest(body)),
+                body_sha256: Some(crate::digest::sha256(body)),
                 whole: true,
             }),
             verbatim: false,

@@ -102,20 +102,60 @@ fn check(
     Ok(0)
 }
 
+/// What a file is: that of which it has the most keys, so that a key that is
+/// missing or misplaced is told as such. One that has none of either is what its
+/// folder is for.
 fn kind(source: &Source) -> Kind {
     let root = parse(source, &mut Diagnostics::new(source));
-    let has = |key: &str| match &root {
+    let found: Vec<&str> = match &root {
         Some(Node {
             value: Value::Map(entries),
             ..
-        }) => entries.iter().any(|(name, _)| name.text == key),
-        _ => false,
+        }) => entries.iter().map(|(key, _)| key.text.as_str()).collect(),
+        _ => Vec::new(),
     };
-    if has("cells") && has("client") {
+    let count = |known: Vec<&str>| found.iter().filter(|key| known.contains(key)).count();
+    let scenario = count(scenarios::validate::keys().collect());
+    let manifest = count(scenarios::manifest::keys().collect());
+    let folder_of_clients = Path::new(&source.path)
+        .components()
+        .any(|part| part.as_os_str() == "clients");
+    if found.contains(&"cells") && found.contains(&"client") {
         Kind::Baseline
-    } else if has("name") && !has("servers") {
+    } else if manifest > scenario || (manifest == scenario && folder_of_clients) {
         Kind::Manifest
     } else {
         Kind::Scenario
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str, text: &str) -> Kind {
+        kind(&Source {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        })
+    }
+
+    #[test]
+    fn a_file_is_what_most_of_its_keys_say() {
+        let manifest = "title: t\nstart: { adapter: [x] }\nversion: [x]\nabilities: [literal]\n";
+        assert_eq!(of("x.yaml", manifest), Kind::Manifest);
+        let with_server = format!("name: x\n{manifest}servers: {{ api: {{}} }}\n");
+        assert_eq!(of("x.yaml", &with_server), Kind::Manifest);
+        let scenario = "name: x\ntitle: t\nservers: {}\ncalls: []\nexpect: {}\n";
+        assert_eq!(of("x.yaml", scenario), Kind::Scenario);
+        let baseline = "client: x\ncells: {}\n";
+        assert_eq!(of("x.yaml", baseline), Kind::Baseline);
+    }
+
+    #[test]
+    fn a_file_that_says_nothing_of_itself_is_what_its_folder_is_for() {
+        assert_eq!(of("clients/x.yaml", "title: t\n"), Kind::Manifest);
+        assert_eq!(of("clients/x.yaml", "a: [\n"), Kind::Manifest);
+        assert_eq!(of("suite/a/x.yaml", "title: t\n"), Kind::Scenario);
     }
 }

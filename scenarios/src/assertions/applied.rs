@@ -17,20 +17,21 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "applied",
     summary: "effects of the servers' application, by name",
     example: "applied: { order: 1 }",
+    findings: &[FindingName::DuplicateEffect, FindingName::LostResult],
     decode,
 };
 
 /// `{order: 1}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     counts::decode_effects(node, "`applied`", false, scope).map(Assertion::Applied)
 }
 
 /// More than expected is a duplicate effect, fewer is a lost result.
-pub fn judge(counts: &[EffectCount], of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(counts: &[EffectCount], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
         let name = &count.effect;

@@ -1,9 +1,10 @@
 //! `body`: the content that the client shows.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::{Assertion, Entry};
+use scripted_servers::digest::sha256;
+
+use super::{Assertion, Entry, Parameters};
 use crate::document::decode::Keys;
 use crate::document::{Node, Value};
 use crate::evidence::{Shown, ShownResponse};
@@ -15,11 +16,14 @@ use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::FindingName;
 
+impl Parameters for BodyExpected {}
+
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "body",
     summary: "the content that the client shows its caller, by its digest",
     example: "body: { equals: \"ok\" }",
+    findings: &[FindingName::FalseSuccess, FindingName::LostResult],
     decode,
 };
 
@@ -40,7 +44,7 @@ pub enum BodyExpected {
 static KEYS: Keys = Keys::new("`body`", &[("equals", "the text it must be")]);
 
 /// `whole`, `empty` or `{equals: text}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     if values::is_shown(node, scope) {
         return Some(Assertion::Body(BodyExpected::Shown));
     }
@@ -63,7 +67,7 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 }
 
 /// Each call by itself.
-pub fn judge(expected: &BodyExpected, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &BodyExpected, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for call in case.calls_of(of) {
         match (call.shown(), expected) {
@@ -101,7 +105,8 @@ fn shown(
         BodyExpected::Shown => true,
         BodyExpected::Empty => bytes == 0,
         BodyExpected::Equals(text) => {
-            bytes == text.len() as u64 && digest.is_none_or(|digest| digest == sha256(text))
+            bytes == text.len() as u64
+                && digest.is_none_or(|digest| digest == sha256(text.as_bytes()))
         }
         BodyExpected::Whole => {
             let Some(given) = answers::given(call) else {
@@ -137,11 +142,6 @@ fn words(expected: &BodyExpected) -> String {
         }
         BodyExpected::Shown => "a body".to_owned(),
     }
-}
-
-fn sha256(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

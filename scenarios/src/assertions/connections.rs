@@ -15,21 +15,22 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "connections",
     summary: "connections that were accepted",
     example: "connections: { api: 1 }",
+    findings: &[FindingName::OverBudget, FindingName::GaveUpEarly],
     decode,
 };
 
 /// `{api: 1}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     counts::decode_of_servers(node, "`connections`", scope).map(Assertion::Connections)
 }
 
 /// Too many is over the budget, too few is giving up early. A connection is of
 /// a call when a request of that call began on it.
-pub fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
         let server = &count.counter.server;

@@ -16,25 +16,30 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "delivered",
     summary: "complete requests that arrived while the client lived, read or unread",
     example: "delivered: { api: 1 }",
+    findings: &[
+        FindingName::DuplicateDelivery,
+        FindingName::OverBudget,
+        FindingName::GaveUpEarly,
+    ],
     decode,
 };
 
 /// `{api: 1}`, `{"api POST /jobs": by-policy}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     counts::decode(node, "`delivered`", true, scope).map(Assertion::Delivered)
 }
 
 /// Too many is a duplicate where a request of an unsafe method came twice for
 /// one call, else over the budget; too few is giving up early.
-pub fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
         let delivered = |one: &&Exchange| {
-            one.delivery().is_some() && count.counter.counts(one) && one.is_of(of)
+            one.delivery().is_some() && one.is_counted_by(&count.counter) && one.is_of(of)
         };
         let seen: Vec<&Exchange> = case.facts.exchanges.iter().filter(delivered).collect();
         let name = &count.counter.text;

@@ -15,15 +15,16 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "elapsed",
     summary: "time from handing over the work to the last report, or of one call",
     example: "elapsed: { at_most: 2s }",
+    findings: &[FindingName::Hung, FindingName::GaveUpEarly],
     decode,
 };
 
 /// A range.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     values::range_of_time(node, "`elapsed`", false, scope).map(Assertion::Elapsed)
 }
 
@@ -42,7 +43,7 @@ impl Span {
 
 /// Too long is hanging, too short is giving up early. A client that was stopped
 /// before it reported took at least the time until then.
-pub fn judge(expected: &Expected<Duration>, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &Expected<Duration>, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     let Some(span) = span(of, case) else {
         return out;
@@ -59,7 +60,7 @@ pub fn judge(expected: &Expected<Duration>, of: &Of, case: &Case<'_>) -> Checked
 fn one(range: &Matcher<Duration>, span: &Span, case: &Case<'_>, out: &mut Checked) {
     let time = span.time();
     let client = &case.facts.client;
-    let delay = client.run_delay_between(span.from.at_us, span.to.at_us);
+    let delay = client.run_delay.between(span.from.at_us, span.to.at_us);
     let bounded = bounded(range, time, delay);
     let (name, observed) = match bounded {
         Bounded::TooLong if span.reported => (FindingName::Hung, time.words()),

@@ -6,25 +6,32 @@ mod numbers;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assertion, Entry};
+use super::{Assertion, Entry, Parameters};
 use crate::document::Node;
 use crate::document::decode::Keys;
-use crate::errors;
 use crate::evidence::{ErrorLink, Shown, ShownResponse};
 use crate::expected::values;
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
+use crate::judge::errors;
 use crate::judge::{answers, content};
 use crate::manifest::Phase;
 use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::{FindingName, Outcome};
 
+impl Parameters for ErrorExpected {}
+
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "error",
     summary: "when the client's error arose, its code, and what it keeps of the cause",
     example: "error: { phase: after, keeps: [code] }",
+    findings: &[
+        FindingName::Masquerade,
+        FindingName::FalseSuccess,
+        FindingName::CauseLost,
+    ],
     decode,
 };
 
@@ -79,7 +86,7 @@ const KEPT: &[(&str, Kept)] = &[
 ];
 
 /// `{phase: after, code: [ECONNRESET], keeps: [status], says: text}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     if values::is_shown(node, scope) {
         return Some(Assertion::Error(ErrorExpected::default()));
     }
@@ -114,7 +121,7 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 }
 
 /// Each call by itself. A rightful success has no error to judge.
-pub fn judge(expected: &ErrorExpected, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &ErrorExpected, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for call in case.calls_of(of) {
         if *expected == ErrorExpected::default() {

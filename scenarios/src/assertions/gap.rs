@@ -15,15 +15,16 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "gap",
     summary: "time from the end of one answer or failure to the first byte of the next attempt",
     example: "gap: { at_least: 1s, at_most: 2200ms }",
+    findings: &[FindingName::EarlyRetry, FindingName::LateRetry],
     decode,
 };
 
 /// A range, or `by-policy`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     values::range_of_time(node, "`gap`", true, scope).map(Assertion::Gap)
 }
 
@@ -44,7 +45,7 @@ struct Wait<'a> {
 /// Every wait by itself: too short is an early retry, too long a late one.
 /// Without a second attempt there is nothing to judge, which is fine if the
 /// client promises none.
-pub fn judge(expected: &Expected<Duration>, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &Expected<Duration>, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for call in case.calls_of(of) {
         let waits = waits(call, of);
@@ -116,7 +117,10 @@ fn held(
 ) {
     // A client is early only if it is so however early the attempt was over, and
     // late only if it is so however late it was.
-    let delay = case.facts.client.run_delay_us;
+    // However early it began: the delay of other waits explains nothing here.
+    let began = wait.after.began().at_us;
+    let earliest = began.saturating_sub(micros(wait.longest));
+    let delay = case.facts.client.run_delay.between(earliest, began);
     let (name, time) = match (
         bounded(range, wait.longest, delay),
         bounded(range, wait.shortest, delay),
@@ -141,6 +145,10 @@ fn held(
         format!("{} before attempt {}", time.words(), wait.after.attempt),
         over.into_iter().chain([wait.after.began().n]),
     ));
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// The waits of a call, server by server. A redirect that is followed is no new
@@ -297,6 +305,36 @@ mod tests {
         assert_eq!(story.check(&case(), &within(0, 200)).doubts.len(), 1);
         let early = story.check(&case(), &within(600, 700));
         assert_eq!(early.names(), [FindingName::EarlyRetry]);
+    }
+
+    /// Two calls with a wait of 500 ms each; the client was kept from running for
+    /// 400 ms by the time of one of its reports.
+    #[test]
+    fn the_delay_of_another_call_explains_no_late_one() {
+        let case = case().call("GET", "api", "/y");
+        let kept = |first: u64, second: u64| {
+            let story = story().client(521, ClientEvent::RunDelay { micros: first });
+            let story = story
+                .on(530, ("api", 1, 3), "GET /y", &[])
+                .answer(540, ("api", 1, 3), 503, "")
+                .on(1040, ("api", 1, 4), "GET /y", &[])
+                .answer(1041, ("api", 1, 4), 200, "")
+                .shows(1050, 2, 200, "")
+                .client(1051, ClientEvent::RunDelay { micros: second });
+            let of = |call| Of {
+                call: Some(call),
+                ..Of::default()
+            };
+            let check = |call| story.check_of(&case, &within(0, 200), &of(call));
+            (check(1), check(2))
+        };
+        let late = [FindingName::LateRetry];
+        let (first, second) = kept(400_000, 400_000);
+        assert_eq!((first.doubts.len(), second.doubts.len()), (1, 0));
+        assert_eq!(second.names(), late);
+        let (first, second) = kept(0, 400_000);
+        assert_eq!((first.doubts.len(), second.doubts.len()), (0, 1));
+        assert_eq!(first.names(), late);
     }
 
     fn promises(wait: WaitRule) -> Manifest {

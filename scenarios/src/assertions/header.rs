@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assertion, Entry};
+use super::{Assertion, Entry, Parameters};
 use crate::counter::Counter;
 use crate::document::Node;
 use crate::document::decode::Keys;
@@ -18,10 +18,15 @@ use crate::secrets;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "header",
     summary: "a header field of the requests that arrived",
     example: "header: { counter: api, name: Idempotency-Key, is: same }",
+    findings: &[
+        FindingName::KeyChanged,
+        FindingName::SecretLeaked,
+        FindingName::WrongRequest,
+    ],
     decode,
 };
 
@@ -80,7 +85,7 @@ enum Is {
 
 /// `{counter, name, is: same}` or `{counter, name, equals: text}`; at `info`
 /// without the last.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     let fields = node.fields(&KEYS, scope.out)?;
     let counter = fields.need("counter", scope.out);
     let counter = counter.and_then(|node| counts::counter_of(node, scope));
@@ -113,14 +118,14 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 }
 
 /// All heads that arrived, of incomplete requests too.
-pub fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     let heads: Vec<&Exchange> = case
         .facts
         .exchanges
         .iter()
         .filter(|one| one.head.is_some() && !one.is_other())
-        .filter(|one| expected.counter.counts(one) && one.is_of(of))
+        .filter(|one| one.is_counted_by(&expected.counter) && one.is_of(of))
         .collect();
     let name = &expected.name;
     match &expected.is {
@@ -309,10 +314,10 @@ impl<'n> Told<'n> {
     }
 }
 
-impl HeaderExpected {
+impl Parameters for HeaderExpected {
     /// How it is told in findings; none: as it is written, which gives no
     /// secret away.
-    pub(crate) fn told(&self) -> Option<String> {
+    fn told(&self) -> Option<String> {
         let equals = matches!(self.is, Some(Field::Equals(_)));
         (equals && secrets::is_secret(&self.name)).then(|| {
             format!(

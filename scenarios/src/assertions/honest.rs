@@ -13,15 +13,22 @@ use crate::scope::Scope;
 use crate::verdict::{Claim, FindingName, Outcome};
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "honest",
     summary: "what the client claims of each call agrees with what the servers know",
     example: "honest: true",
+    findings: &[
+        FindingName::Masquerade,
+        FindingName::FalseSuccess,
+        FindingName::FabricatedAnswer,
+        FindingName::FalseFailure,
+        FindingName::DuplicateEffect,
+    ],
     decode,
 };
 
 /// `true`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     if node.truth("`honest`", scope.out)? {
         return Some(Assertion::Honest);
     }
@@ -29,7 +36,7 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 }
 
 /// Each call by itself; and no work is done twice for any of them.
-pub fn judge(of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for call in case.calls_of(of) {
         let before = out.raised.len();

@@ -1,6 +1,6 @@
 //! The assertions, a file each: form, decoding, and judging.
 //!
-//! A new one is a file, its `mod` line, its variant, and its two lines below.
+//! A new one is a file here, its `mod` line, and its line in `assertions!`.
 
 pub mod applied;
 pub mod body;
@@ -29,44 +29,130 @@ use crate::judge::case::Case;
 use crate::judge::checked::Checked;
 use crate::plan::Of;
 use crate::scope::Scope;
-use crate::verdict::{Axis, Outcome};
+use crate::verdict::{Axis, FindingName, Outcome};
 
-/// What is expected.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Assertion {
+/// A name, where a type is given.
+macro_rules! given {
+    ($name:ident, $value:ty) => {
+        $name
+    };
+}
+
+/// The parameters of an assertion; of one without, none.
+macro_rules! parameters {
+    ($name:ident) => {
+        &()
+    };
+    ($name:ident, $value:ty) => {
+        $name
+    };
+}
+
+/// From a line for each assertion, with the type of its parameters: the type of
+/// an expectation, the list of all, and who judges.
+macro_rules! assertions {
+    ($($(#[$doc:meta])* $name:ident $(($value:ty))? in $file:ident;)+) => {
+        /// What is expected.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Assertion {
+            $($(#[$doc])* $name $(($value))?,)+
+        }
+
+        /// All assertions, in the order in which they are explained.
+        pub const LIST: &[Entry] = &[$($file::ENTRY),+];
+
+        impl Assertion {
+            /// Its line in the list.
+            fn entry(&self) -> &'static Entry {
+                match self {
+                    $(Self::$name { .. } => const { &$file::ENTRY },)+
+                }
+            }
+
+            /// Its parameters.
+            fn parameters(&self) -> &dyn Parameters {
+                match self {
+                    $(Self::$name $((given!(value, $value)))? => parameters!(value $(, $value)?),)+
+                }
+            }
+
+            /// Looks at the part of a cell that `of` names.
+            pub(crate) fn judge(&self, of: &Of, case: &Case<'_>) -> Checked {
+                match self {
+                    $(Self::$name $((given!(value, $value)))? => {
+                        $file::judge($(given!(value, $value),)? of, case)
+                    })+
+                }
+            }
+        }
+    };
+}
+
+assertions! {
     /// Complete requests that arrived while the client lived.
-    Delivered(Vec<Count>),
+    Delivered(Vec<Count>) in delivered;
     /// Requests that were begun.
-    Started(Vec<Count>),
+    Started(Vec<Count>) in started;
     /// Connections that were accepted.
-    Connections(Vec<Count>),
+    Connections(Vec<Count>) in connections;
     /// Effects, by name.
-    Applied(Vec<EffectCount>),
+    Applied(Vec<EffectCount>) in applied;
     /// Effects, for each business key.
-    PerKey(Vec<EffectCount>),
+    PerKey(Vec<EffectCount>) in per_key;
     /// What the client showed, in one word.
-    Outcome(Expected<Outcome>),
+    Outcome(Expected<Outcome>) in outcome;
     /// What the client claims agrees with what the servers know.
-    Honest,
+    Honest in honest;
     /// What the client's error says.
-    Error(error::ErrorExpected),
+    Error(error::ErrorExpected) in error;
     /// The status that the client shows.
-    Status(Expected<u16>),
+    Status(Expected<u16>) in status;
     /// The content that the client shows.
-    Body(body::BodyExpected),
+    Body(body::BodyExpected) in body;
     /// Time from the work to the report.
-    Elapsed(Expected<Duration>),
+    Elapsed(Expected<Duration>) in elapsed;
     /// Time from the end of one attempt to the begin of the next.
-    Gap(Expected<Duration>),
+    Gap(Expected<Duration>) in gap;
     /// A header field of the requests that arrived.
-    Header(header::HeaderExpected),
+    Header(header::HeaderExpected) in header;
     /// The order of the deliveries.
-    Order(Vec<Counter>),
+    Order(Vec<Counter>) in order;
+}
+
+/// What may be asked of an assertion's parameters, whichever they are.
+pub(crate) trait Parameters {
+    /// Whether any of it is `by-policy`.
+    fn by_policy(&self) -> bool {
+        false
+    }
+
+    /// The assertion as it is told; none: as it is written.
+    fn told(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Parameters for () {}
+
+impl Parameters for Vec<Counter> {}
+
+impl Parameters for Vec<EffectCount> {}
+
+impl<T: PartialEq> Parameters for Expected<T> {
+    fn by_policy(&self) -> bool {
+        *self == Self::ByPolicy
+    }
+}
+
+impl Parameters for Vec<Count> {
+    fn by_policy(&self) -> bool {
+        self.iter().any(|count| count.expected.by_policy())
+    }
 }
 
 /// How an assertion's value is read.
-pub type Decode = fn(&Node, &mut Scope<'_>) -> Option<Assertion>;
+pub(crate) type Decode = fn(&Node, &mut Scope<'_>) -> Option<Assertion>;
 
 /// One assertion of the language.
 #[derive(Clone, Copy, Debug)]
@@ -77,27 +163,11 @@ pub struct Entry {
     pub summary: &'static str,
     /// One line that uses it.
     pub example: &'static str,
+    /// The findings that it can give.
+    pub findings: &'static [FindingName],
     /// Reads its value.
-    pub decode: Decode,
+    decode: Decode,
 }
-
-/// All assertions, in the order in which they are explained.
-pub const LIST: &[Entry] = &[
-    delivered::ENTRY,
-    started::ENTRY,
-    connections::ENTRY,
-    applied::ENTRY,
-    per_key::ENTRY,
-    outcome::ENTRY,
-    honest::ENTRY,
-    error::ENTRY,
-    status::ENTRY,
-    body::ENTRY,
-    elapsed::ENTRY,
-    gap::ENTRY,
-    header::ENTRY,
-    order::ENTRY,
-];
 
 /// Assertions of the language that this version does not know yet.
 pub const NOT_YET: &[&str] = &[
@@ -146,34 +216,17 @@ impl Assertion {
 
     /// Whether any of its values is `by-policy`.
     pub fn by_policy(&self) -> bool {
-        match self {
-            Self::Delivered(counts) => counts
-                .iter()
-                .any(|count| count.expected == Expected::ByPolicy),
-            Self::Outcome(expected) => *expected == Expected::ByPolicy,
-            Self::Gap(expected) => *expected == Expected::ByPolicy,
-            _ => false,
-        }
+        self.parameters().by_policy()
     }
 
-    /// Looks at the part of a cell that `of` names.
-    pub fn judge(&self, of: &Of, case: &Case<'_>) -> Checked {
-        match self {
-            Self::Delivered(counts) => delivered::judge(counts, of, case),
-            Self::Started(counts) => started::judge(counts, of, case),
-            Self::Connections(counts) => connections::judge(counts, of, case),
-            Self::Applied(counts) => applied::judge(counts, of, case),
-            Self::PerKey(counts) => per_key::judge(counts, of, case),
-            Self::Outcome(expected) => outcome::judge(expected, of, case),
-            Self::Honest => honest::judge(of, case),
-            Self::Error(expected) => error::judge(expected, of, case),
-            Self::Status(expected) => status::judge(expected, of, case),
-            Self::Body(expected) => body::judge(expected, of, case),
-            Self::Elapsed(expected) => elapsed::judge(expected, of, case),
-            Self::Gap(expected) => gap::judge(expected, of, case),
-            Self::Header(expected) => header::judge(expected, of, case),
-            Self::Order(counters) => order::judge(counters, of, case),
-        }
+    /// The findings that it can give.
+    pub fn findings(&self) -> &'static [FindingName] {
+        self.entry().findings
+    }
+
+    /// As it is told, where that is not as it is written.
+    pub(crate) fn told(&self) -> Option<String> {
+        self.parameters().told()
     }
 }
 

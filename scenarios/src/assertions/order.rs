@@ -12,28 +12,29 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "order",
     summary: "the deliveries in order, by the time at which their last byte arrived",
     example: "order: [\"api /start\", \"api /end\"]",
+    findings: &[FindingName::WrongOrder],
     decode,
 };
 
 /// A list of counters; at `info` too, as it says which deliveries are shown.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     let counters = values::list_in(node, "`order`", scope, &counts::counter_of)?;
     Some(Assertion::Order(counters))
 }
 
 /// The deliveries that any of the counters counts are exactly these, one for
 /// each counter. Those that arrived in the same instant fit either way.
-pub fn judge(expected: &[Counter], of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &[Counter], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     let mut seen: Vec<(Mark, &Exchange)> = case
         .facts
         .exchanges
         .iter()
-        .filter(|one| one.is_of(of) && expected.iter().any(|counter| counter.counts(one)))
+        .filter(|one| one.is_of(of) && expected.iter().any(|counter| one.is_counted_by(counter)))
         .filter_map(|one| Some((one.delivery()?, one)))
         .collect();
     seen.sort_by_key(|(mark, one)| (mark.at_us, one.place.clone()));
@@ -76,7 +77,9 @@ fn fits(expected: &[Counter], seen: &[(Mark, &Exchange)]) -> bool {
             return false;
         };
         let now = left.iter().take_while(|(mark, _)| mark.at_us == instant);
-        let found = now.map(|(_, one)| *one).position(|one| counter.counts(one));
+        let found = now
+            .map(|(_, one)| *one)
+            .position(|one| one.is_counted_by(counter));
         found.map(|place| left.remove(place)).is_some()
     })
 }

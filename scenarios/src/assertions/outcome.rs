@@ -11,10 +11,18 @@ use crate::scope::Scope;
 use crate::verdict::{FindingName, Outcome};
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "outcome",
     summary: "what the client showed of a call, in one word",
     example: "outcome: [rejected, unknown]",
+    findings: &[
+        FindingName::FalseSuccess,
+        FindingName::FalseFailure,
+        FindingName::Masquerade,
+        FindingName::Hung,
+        FindingName::Crashed,
+        FindingName::WrongOutcome,
+    ],
     decode,
 };
 
@@ -31,7 +39,7 @@ pub const OUTCOMES: &[(&str, Outcome)] = &[
 ];
 
 /// A word, a list of words, or `by-policy`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     let expected = values::expected(node, "`outcome`", true, scope, &|node, out| {
         node.word("an outcome", OUTCOMES, out)
     })?;
@@ -39,7 +47,7 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 }
 
 /// Each call by itself. A call that the harness stopped says nothing.
-pub fn judge(expected: &Expected<Outcome>, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &Expected<Outcome>, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for call in case.calls_of(of).filter(|call| !call.stopped) {
         let observed = call.meaning.outcome;

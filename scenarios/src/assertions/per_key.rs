@@ -17,21 +17,22 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "per_key",
     summary: "effects of the servers' application, for each business key",
     example: "per_key: { order: 1 }",
+    findings: &[FindingName::DuplicateEffect, FindingName::LostResult],
     decode,
 };
 
 /// `{order: 1}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     counts::decode_effects(node, "`per_key`", true, scope).map(Assertion::PerKey)
 }
 
 /// Each key by itself; requests without a key are one more. Without any effect
 /// there is no key to judge.
-pub fn judge(counts: &[EffectCount], of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(counts: &[EffectCount], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
         let mut by_key: BTreeMap<Option<&str>, Vec<&EffectFact>> = BTreeMap::new();

@@ -15,24 +15,26 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "started",
     summary: "requests of which at least one byte arrived",
     example: "started: { api: { at_most: 2 } }",
+    findings: &[FindingName::OverBudget, FindingName::GaveUpEarly],
     decode,
 };
 
 /// `{api: 1}`.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     counts::decode(node, "`started`", false, scope).map(Assertion::Started)
 }
 
 /// Too many is over the budget, too few is giving up early.
-pub fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
-        let begun =
-            |one: &&Exchange| one.started.is_some() && count.counter.counts(one) && one.is_of(of);
+        let begun = |one: &&Exchange| {
+            one.started.is_some() && one.is_counted_by(&count.counter) && one.is_of(of)
+        };
         let seen: Vec<&Exchange> = case.facts.exchanges.iter().filter(begun).collect();
         let name = &count.counter.text;
         let Expected::Fits(matcher) = &count.expected else {

@@ -13,15 +13,20 @@ use crate::scope::Scope;
 use crate::verdict::FindingName;
 
 /// Its line in the list.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     word: "status",
     summary: "the status that the client shows its caller",
     example: "status: [407, 421]",
+    findings: &[
+        FindingName::FalseSuccess,
+        FindingName::FabricatedAnswer,
+        FindingName::WrongOutcome,
+    ],
     decode,
 };
 
 /// A number from 100 to 599, a list, or a range.
-pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     values::expected(node, "`status`", false, scope, &|node, out| {
         let number = node.number("a status", 100..=599, out)?;
         u16::try_from(number).ok()
@@ -31,7 +36,7 @@ pub fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
 
 /// Each call by itself. Without an answer or an error there is nothing to
 /// judge; neither is there for a command that shows no status.
-pub fn judge(expected: &Expected<u16>, of: &Of, case: &Case<'_>) -> Checked {
+pub(super) fn judge(expected: &Expected<u16>, of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for call in case.calls_of(of) {
         let status = match call.shown() {

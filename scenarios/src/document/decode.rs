@@ -157,13 +157,17 @@ impl Node {
     /// Reports that another kind of value is needed. Always none.
     pub fn wrong<T>(&self, what: &str, needed: &str, out: &mut Diagnostics) -> Option<T> {
         if !self.is_null() {
+            let help = match out.form_of(what) {
+                Some(form) => format!("write {needed} here, for example `{form}`"),
+                None => format!("write {needed} here"),
+            };
             out.report(
                 ids::WRONG_KIND,
                 &self.span,
                 format!("{what} must be {needed}"),
             )
             .label(format!("this is {}", self.kind()))
-            .help(format!("write {needed} here"));
+            .help(help);
         }
         None
     }
@@ -235,21 +239,54 @@ pub fn unknown_word<'w>(
     .help(help);
 }
 
-/// The word of a list that was probably meant.
+/// Words of other tools and of the wire, with ours for the same thing.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("abort", "reset"),
+    ("delete", "remove"),
+    ("error", "rejected"),
+    ("fin", "close"),
+    ("get", "fetch"),
+    ("matrix", "sweep"),
+    ("ok", "success"),
+    ("post", "create"),
+    ("put", "replace"),
+    ("repeat", "times"),
+    ("rst", "reset"),
+    ("sleep", "delay"),
+    ("timeout", "hang"),
+    ("wait", "delay"),
+];
+
+/// The word of a list that was probably meant: one that is written nearly so,
+/// one that means the same, or the only one that begins so.
 pub fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     // Longer than any word of ours: comparing it would only cost time.
     if word.len() > 64 {
         return None;
     }
     let word = word.to_lowercase().replace('-', "_");
-    words
-        .map(|known| {
-            let like = known.to_lowercase().replace('-', "_");
-            (strsim::damerau_levenshtein(&word, &like), known)
-        })
+    let words: Vec<&str> = words.collect();
+    let means = |known: &str| SYNONYMS.contains(&(word.as_str(), known));
+    if let Some(known) = words.iter().find(|known| means(known)) {
+        return Some(known);
+    }
+    let alike = words.iter().map(|known| {
+        let like = known.to_lowercase().replace('-', "_");
+        (strsim::damerau_levenshtein(&word, &like), *known)
+    });
+    let alike = alike
         .filter(|(distance, known)| *distance <= 1.max(known.len() / 3))
-        .min_by_key(|(distance, _)| *distance)
+        .min_by_key(|(distance, _)| *distance);
+    alike
         .map(|(_, known)| known)
+        .or_else(|| begun(&word, &words))
+}
+
+/// The only word that begins like this; of two letters nobody can tell.
+fn begun<'w>(word: &str, words: &[&'w str]) -> Option<&'w str> {
+    let mut begun = words.iter().filter(|known| known.starts_with(word));
+    let first = begun.next().filter(|_| word.len() > 2);
+    first.filter(|_| begun.next().is_none()).copied()
 }
 
 /// Names in a row: `a`, `b` and `c`.

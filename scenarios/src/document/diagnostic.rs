@@ -18,7 +18,11 @@ pub struct Diagnostics {
     reports: usize,
     spare: Diagnostic,
     pub(super) met: Option<Vec<Met>>,
+    forms: Forms,
 }
+
+/// How something is written, in one line; none: nobody knows.
+pub(crate) type Forms = fn(&str) -> Option<String>;
 
 impl Diagnostics {
     /// None yet, for this source.
@@ -31,7 +35,20 @@ impl Diagnostics {
             reports: 0,
             spare: empty(String::new(), "", 0..0, String::new()),
             met: None,
+            forms: |_| None,
         }
+    }
+
+    /// With the language's own examples of how things are written.
+    #[must_use]
+    pub(crate) fn with_forms(self, forms: Forms) -> Self {
+        Self { forms, ..self }
+    }
+
+    /// How something is written, by what it is called in messages.
+    pub(crate) fn form_of(&self, what: &str) -> Option<String> {
+        // Of a file full of mistakes nobody reads the last ones.
+        (!self.is_full()).then(|| (self.forms)(what)).flatten()
     }
 
     /// Reports one; what it returns takes label, help and a second place.

@@ -14,6 +14,8 @@ pub struct Keys {
     pub known: &'static [(&'static str, &'static str)],
     /// Keys that belong elsewhere, with where: (`status`, "`respond`").
     pub elsewhere: &'static [(&'static str, &'static str)],
+    /// Where another key belongs, for keys that are listed in another place.
+    pub owner: fn(&str) -> Option<String>,
     /// Keys of the language that this version does not know yet.
     pub not_yet: &'static [&'static str],
 }
@@ -25,6 +27,7 @@ impl Keys {
             of,
             known,
             elsewhere: &[],
+            owner: |_| None,
             not_yet: &[],
         }
     }
@@ -33,6 +36,12 @@ impl Keys {
     #[must_use]
     pub const fn elsewhere(self, elsewhere: &'static [(&'static str, &'static str)]) -> Self {
         Self { elsewhere, ..self }
+    }
+
+    /// With keys that belong where this says.
+    #[must_use]
+    pub const fn owner(self, owner: fn(&str) -> Option<String>) -> Self {
+        Self { owner, ..self }
     }
 
     /// With keys that come later.
@@ -56,9 +65,11 @@ impl Keys {
             return;
         }
         let elsewhere = self.elsewhere.iter().find(|(word, _)| *word == key.text);
+        let elsewhere = elsewhere.map(|(_, place)| (*place).to_owned());
+        let elsewhere = elsewhere.or_else(|| (self.owner)(&key.text));
         let names = self.known.iter().map(|(known, _)| *known);
         let help = match (elsewhere, nearest(&key.text, names.clone())) {
-            (Some((_, place)), _) => format!("`{text}` belongs under {place}"),
+            (Some(place), _) => format!("`{text}` belongs under {place}"),
             (None, Some(near)) => format!("did you mean `{near}` ({})?", self.what(near)),
             (None, None) => format!("{} has these keys: {}", self.of, listed(names)),
         };

@@ -1,31 +1,170 @@
-//! The behaviours of a step, a file each: parameters, decoding, and a pure
-//! function to a wire program.
+//! The behaviours of a step, a file each: parameters, decoding, a pure function
+//! to a wire program, and what the rest of the crate may ask.
 //!
 //! A fault decides, the interpreter of the servers acts. A new one is a file
-//! here, its variant, and its lines in the functions below.
+//! here, its `mod` line, and its line in `behaviours!`.
 
+mod common;
 pub mod cut;
 pub mod raw;
 pub mod respond;
 
-use scripted_servers::wire::{RequestPoint, WireProgram};
+use std::time::Duration;
+
+use scripted_servers::wire::{Answer, Position, RequestPoint, WireProgram};
 use serde::{Deserialize, Serialize};
 
-use crate::document::Node;
-use crate::plan::StepPlan;
-use crate::rendering::Rendering;
-use crate::validate::Reading;
+pub(crate) use common::shown;
 
-/// What the wire shows in a step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fault {
+use crate::document::Node;
+use crate::document::decode::Keys;
+use crate::plan::{Content, StepPlan};
+use crate::reading::Reading;
+use crate::rendering::Rendering;
+use crate::template::{Bindings, Template};
+
+/// From a line for each behaviour: the type of a step's fault, the list of all,
+/// and whom to ask.
+macro_rules! behaviours {
+    ($($(#[$doc:meta])* $name:ident in $file:ident;)+) => {
+        /// What the wire shows in a step.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Fault {
+            $($(#[$doc])* $name($file::$name),)+
+        }
+
+        /// All behaviours, in the order in which they are explained.
+        static ENTRIES: &[&Entry] = &[$(&$file::ENTRY),+];
+
+        impl Fault {
+            /// Whom to ask about it.
+            pub(crate) fn behaviour(&self) -> &dyn Behaviour {
+                match self {
+                    $(Self::$name(fault) => fault,)+
+                }
+            }
+
+            /// Its word and how it is listed.
+            fn entry(&self) -> &'static Entry {
+                match self {
+                    $(Self::$name(_) => &$file::ENTRY,)+
+                }
+            }
+        }
+    };
+}
+
+behaviours! {
     /// An answer, faults included.
-    Respond(respond::Respond),
+    Respond in respond;
     /// Read up to a point, answer nothing, end.
-    Cut(cut::Cut),
+    Cut in cut;
     /// Exact bytes instead of an answer.
-    Raw(raw::Raw),
+    Raw in raw;
+}
+
+/// Behaviours of the language that this version does not know yet.
+pub(crate) const NOT_YET: &[&str] = &[
+    "reads",
+    "slow_read",
+    "takes",
+    "through",
+    "tunnel",
+    "refuse_stream",
+];
+
+/// What the rest of the crate asks of a fault.
+///
+/// Where a fault does not answer, the cautious answer stands: the one with which
+/// no scenario is refused and no client accused. Only what is certain is
+/// answered otherwise.
+pub(crate) trait Behaviour {
+    /// The wire program of a step with this fault: what is read and sent, and
+    /// the proof that it leaves.
+    fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram;
+
+    /// What it shows to a client that sends a request; an error says why nobody
+    /// can tell.
+    fn shows(&self, to: &Asker<'_>) -> Result<shown::Met, String>;
+
+    /// The fault in a few words, as a report of what did not happen says it.
+    fn words(&self) -> String;
+
+    /// Whether it shows nothing but headers and a body with a 2xx.
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    /// How far a request is read.
+    fn request_point(&self) -> RequestPoint {
+        RequestPoint::Request
+    }
+
+    /// Whether it certainly ends the connection itself.
+    fn ends_connection(&self) -> bool {
+        false
+    }
+
+    /// Whether a client can rightly take what it shows for success.
+    fn may_succeed(&self) -> bool {
+        true
+    }
+
+    /// Whether a call that meets it may never end by itself.
+    fn may_hang(&self) -> bool {
+        true
+    }
+
+    /// Where it may send a client.
+    fn redirects(&self) -> Redirects {
+        Redirects::Anywhere
+    }
+
+    /// How long it certainly takes, when nobody cuts it short.
+    fn own_time(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// The header fields of its answer, where it has any.
+    fn headers(&self) -> &[(String, Template)] {
+        &[]
+    }
+
+    /// The content of its answer, where it has any.
+    fn content(&self) -> Option<&Content> {
+        None
+    }
+
+    /// The texts that it sends, for the names of servers in them.
+    fn texts(&self) -> Vec<&Template> {
+        Vec::new()
+    }
+
+    /// Whether all of its texts were sent once the answer was given.
+    fn is_all_sent(&self, answer: Option<&Answer>) -> bool {
+        answer.is_some_and(|answer| answer.whole)
+    }
+}
+
+/// Who meets a fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asker<'a> {
+    /// Bytes of the content of its request.
+    pub(crate) content: u64,
+    /// Addresses that stand for the servers.
+    pub(crate) names: &'a Bindings,
+}
+
+/// Where an answer may send a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Redirects {
+    /// Nowhere.
+    Never,
+    /// To where its header fields say.
+    ByItsFields,
+    /// To any place at all.
+    Anywhere,
 }
 
 /// A word of the lanes of a server, for `wirefault list faults`.
@@ -41,37 +180,74 @@ pub struct Listed {
     pub example: &'static str,
 }
 
+/// One behaviour of the language.
+struct Entry {
+    /// Its word, with what it does.
+    listed: Listed,
+    /// Its parameters, where they have names of their own.
+    keys: Option<&'static Keys>,
+    /// Those of its parameters that are faults themselves.
+    parts: &'static [Listed],
+    /// Reads the value behind its word.
+    decode: fn(&Node, &mut Reading<'_>) -> Option<Fault>,
+}
+
 /// The behaviours of a step.
-pub const BEHAVIOURS: &[Listed] = &[respond::LISTED, cut::LISTED, raw::LISTED];
+pub fn behaviours() -> impl Iterator<Item = Listed> {
+    ENTRIES.iter().map(|entry| entry.listed)
+}
 
 /// Everything that can go wrong at a server, by place.
 pub fn all() -> impl Iterator<Item = Listed> {
-    let lanes = crate::validate::LANES.iter();
-    BEHAVIOURS
-        .iter()
-        .chain(respond::KEYS_LISTED)
-        .chain(lanes)
-        .copied()
+    let parts = ENTRIES.iter().flat_map(|entry| entry.parts);
+    behaviours().chain(parts.chain(common::lanes::LANES).copied())
+}
+
+/// The words of the behaviours.
+pub(crate) fn words() -> Vec<&'static str> {
+    behaviours().map(|listed| listed.word).collect()
+}
+
+/// The number of behaviours.
+pub(crate) const COUNT: usize = ENTRIES.len();
+
+/// Keys of a step: its own, and a key for each behaviour.
+pub(crate) const fn with_behaviours<const N: usize>(
+    own: &[(&'static str, &'static str)],
+) -> [(&'static str, &'static str); N] {
+    let mut keys = [("", ""); N];
+    let mut at = 0;
+    while at < own.len() {
+        keys[at] = own[at];
+        at += 1;
+    }
+    while at < N {
+        let listed = &ENTRIES[at - own.len()].listed;
+        keys[at] = (listed.word, listed.summary);
+        at += 1;
+    }
+    keys
+}
+
+/// The behaviour that has a parameter of this name.
+pub(crate) fn owner(parameter: &str) -> Option<&'static str> {
+    let has = |keys: &Keys| keys.known.iter().any(|(key, _)| *key == parameter);
+    let mut entries = ENTRIES.iter();
+    let owner = entries.find(|entry| entry.keys.is_some_and(has))?;
+    Some(owner.listed.word)
 }
 
 /// Decodes a behaviour: its word, and the value that stands behind it.
 pub(crate) fn decode(word: &str, value: &Node, reading: &mut Reading<'_>) -> Option<Fault> {
-    match word {
-        "respond" => respond::decode(value, reading).map(Fault::Respond),
-        "cut" => cut::decode(value, reading).map(Fault::Cut),
-        "raw" => raw::decode(value, reading).map(Fault::Raw),
-        _ => None,
-    }
+    let mut entries = ENTRIES.iter();
+    let entry = entries.find(|entry| entry.listed.word == word)?;
+    (entry.decode)(value, reading)
 }
 
 impl Fault {
     /// The wire program of a step with this fault.
     pub fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram {
-        match self {
-            Self::Respond(respond) => respond.program(step, with),
-            Self::Cut(cut) => cut.program(step),
-            Self::Raw(raw) => raw.program(step, with),
-        }
+        self.behaviour().program(step, with)
     }
 
     /// What stands in its place when it is switched off: a plain empty answer.
@@ -79,41 +255,31 @@ impl Fault {
         Self::Respond(respond::Respond::plain())
     }
 
-    /// Whether it shows nothing but headers and a body with a 2xx.
-    pub fn is_plain(&self) -> bool {
-        match self {
-            Self::Respond(respond) => respond.is_plain(),
-            Self::Cut(_) | Self::Raw(_) => false,
-        }
+    /// The word that it is written with.
+    pub(crate) fn word(&self) -> &'static str {
+        self.entry().listed.word
+    }
+
+    /// How far a request is read.
+    pub fn request_point(&self) -> RequestPoint {
+        self.behaviour().request_point()
     }
 
     /// Whether the act lies inside the head, so that the step is taken at the
     /// first byte of a request.
     pub fn is_inside_head(&self) -> bool {
-        matches!(self, Self::Cut(cut) if cut.is_inside_head())
+        matches!(self.request_point(), RequestPoint::Head(position) if position != Position::All)
     }
 
-    /// How far a request is read.
-    pub fn request_point(&self) -> RequestPoint {
-        match self {
-            Self::Cut(cut) => cut.after,
-            Self::Respond(_) | Self::Raw(_) => RequestPoint::Request,
-        }
-    }
-
-    /// Whether it ends the connection itself.
-    pub fn ends_connection(&self) -> bool {
-        match self {
-            Self::Respond(respond) => respond.ends_connection(),
-            Self::Cut(_) => true,
-            Self::Raw(_) => false,
-        }
+    /// Whether it may send a client somewhere else.
+    pub(crate) fn may_redirect(&self) -> bool {
+        self.behaviour().redirects() != Redirects::Never
     }
 }
 
 impl StepPlan {
     /// Whether the step is a fault, and not a plain answer.
     pub fn is_fault(&self) -> bool {
-        !self.fault.is_plain() || !self.delay.is_zero() || self.then.is_some()
+        !self.fault.behaviour().is_plain() || !self.delay.is_zero() || self.then.is_some()
     }
 }

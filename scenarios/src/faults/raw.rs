@@ -1,19 +1,25 @@
 //! `raw`: exact bytes instead of an answer.
 
+mod answer;
+mod reader;
+
 use std::time::Duration;
 
 use scripted_servers::wire::{Answer, RequestPoint, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::Listed;
+use reader::Read;
+
+use super::common::program::Program;
+use super::common::shown::{Arrives, Comes, Met, Period, retry_after};
+use super::{Asker, Behaviour, Entry, Fault, Listed};
 use crate::document::Node;
 use crate::document::decode::Keys;
+use crate::manifest::ErrorKind;
 use crate::plan::StepPlan;
-use crate::program::Program;
+use crate::reading::Reading;
 use crate::rendering::Rendering;
 use crate::template::Template;
-use crate::validate::Reading;
 
 /// `raw: [{text: "HTTP/1.1 200 OK\r\n\r\n"}, {pause: 5ms}, {hex: "00ff"}]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +41,16 @@ pub enum RawPart {
     Pause(Duration),
 }
 
-pub(super) const LISTED: Listed = Listed {
-    place: "step",
-    word: "raw",
-    summary: "exact bytes instead of an answer, each part written on its own",
-    example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { pause: 5ms }, { hex: "0d 0a" } ]"#,
+pub(super) static ENTRY: Entry = Entry {
+    listed: Listed {
+        place: "step",
+        word: "raw",
+        summary: "exact bytes instead of an answer, each part written on its own",
+        example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { pause: 5ms }, { hex: "0d 0a" } ]"#,
+    },
+    keys: None,
+    parts: &[],
+    decode: |node, reading| decode(node, reading).map(Fault::Raw),
 };
 
 static KEYS: Keys = Keys::new(
@@ -52,7 +63,7 @@ static KEYS: Keys = Keys::new(
 );
 
 /// Reads the parameters.
-pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {
+fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {
     let items = node.filled_list("`raw`", reading.out)?;
     let parts: Vec<_> = items.iter().map(|item| part(item, reading)).collect();
     let parts = parts.into_iter().collect::<Option<Vec<_>>>()?;
@@ -76,8 +87,8 @@ fn part(node: &Node, reading: &mut Reading<'_>) -> Option<RawPart> {
     }
 }
 
-impl Raw {
-    pub(super) fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram {
+impl Behaviour for Raw {
+    fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram {
         let mut program = Program::begin(step, RequestPoint::Request);
         let mut all = Vec::new();
         for part in &self.parts {
@@ -94,154 +105,75 @@ impl Raw {
         }
         WireProgram {
             steps: program.keep(),
-            answer: Some(answer(&all)),
+            answer: Some(answer::answer(&all)),
             verbatim: true,
         }
     }
 
-    /// The parts of its text, for names of servers.
-    pub fn templates(&self) -> impl Iterator<Item = &Template> {
-        self.parts.iter().filter_map(|part| match part {
+    fn shows(&self, to: &Asker<'_>) -> Result<Met, String> {
+        let mut bytes = Vec::new();
+        let mut periods = Vec::new();
+        for part in &self.parts {
+            match part {
+                RawPart::Text(text) => bytes.extend(text.render(to.names).into_bytes()),
+                RawPart::Hex(hex) => bytes.extend(hex),
+                RawPart::Pause(time) => periods.push(Period::Silent(Some(*time))),
+            }
+        }
+        let mut met = match reader::read(&bytes) {
+            Read::Malformed => Met::new(Arrives::Yes, Comes::Fails(vec![ErrorKind::Malformed])),
+            Read::Unfinished => Met::silent(Arrives::Yes),
+            Read::Unclear => {
+                return Err("undocumented: what the client makes of these raw bytes".to_owned());
+            }
+            Read::Answer {
+                status,
+                headers,
+                clean,
+            } => Met::new(Arrives::Yes, comes(status, &headers, clean)),
+        };
+        met.periods.splice(0..0, periods);
+        Ok(met)
+    }
+
+    fn words(&self) -> String {
+        "raw".to_owned()
+    }
+
+    fn own_time(&self) -> Duration {
+        let pauses = self.parts.iter().map(|part| match part {
+            RawPart::Pause(pause) => *pause,
+            RawPart::Text(_) | RawPart::Hex(_) => Duration::ZERO,
+        });
+        pauses.fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    fn texts(&self) -> Vec<&Template> {
+        let texts = self.parts.iter().filter_map(|part| match part {
             RawPart::Text(text) => Some(text),
             RawPart::Hex(_) | RawPart::Pause(_) => None,
-        })
+        });
+        texts.collect()
+    }
+
+    /// Of raw bytes nobody says what they mean, so what was given is all.
+    fn is_all_sent(&self, _: Option<&Answer>) -> bool {
+        true
     }
 }
 
-/// What exact bytes answer: a whole message only where nothing about them is in
-/// doubt (RFC 9112 sections 4 to 7). Interim answers before it are passed over.
-fn answer(bytes: &[u8]) -> Answer {
-    let mut rest = bytes;
-    loop {
-        let Some((status, headers, content)) = head(rest) else {
-            return unframed(status_of(rest), rest);
-        };
-        if !(100..200).contains(&status) {
-            return framed(status, &headers, content);
-        }
-        rest = content;
-    }
-}
-
-fn framed(status: u16, headers: &[(String, String)], rest: &[u8]) -> Answer {
-    let values = |name: &str| -> Vec<&str> {
-        headers
-            .iter()
-            .filter(|(field, _)| field == name)
-            .map(|(_, value)| value.as_str())
-            .collect()
+fn comes(status: u16, headers: &[(String, String)], clean: bool) -> Comes {
+    let field = |name: &str| {
+        let mut headers = headers.iter();
+        let found = headers.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.clone())
     };
-    let content = match (
-        &values("transfer-encoding")[..],
-        &values("content-length")[..],
-    ) {
-        _ if matches!(status, 204 | 304) => rest.is_empty().then(Vec::new),
-        ([coding], []) if coding.eq_ignore_ascii_case("chunked") => chunked(rest),
-        ([], [length]) => {
-            let digits = length.bytes().all(|byte| byte.is_ascii_digit());
-            let whole = digits && length.parse() == Ok(rest.len());
-            whole.then(|| rest.to_vec())
-        }
-        _ => None,
-    };
-    match content {
-        Some(content) => Answer {
-            whole: true,
-            ..unframed(Some(status), &content)
-        },
-        None => unframed(Some(status), rest),
-    }
-}
-
-fn unframed(status: Option<u16>, content: &[u8]) -> Answer {
-    let digest = Sha256::digest(content);
-    Answer {
+    Comes::Answer {
         status,
-        body_bytes: u64::try_from(content.len()).unwrap_or(u64::MAX),
-        body_sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
-        whole: false,
-    }
-}
-
-type Head<'b> = (u16, Vec<(String, String)>, &'b [u8]);
-
-/// Status, fields in lower case, and what stands behind the head.
-fn head(bytes: &[u8]) -> Option<Head<'_>> {
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
-    let text = std::str::from_utf8(&bytes[..end]).ok()?;
-    let mut lines = text.split("\r\n");
-    lines.next()?;
-    let mut headers = Vec::new();
-    for line in lines {
-        let (name, value) = line.split_once(':')?;
-        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
-    }
-    Some((status_of(bytes)?, headers, &bytes[end + 4..]))
-}
-
-fn status_of(bytes: &[u8]) -> Option<u16> {
-    let line = bytes.split(|byte| *byte == b'\r').next()?;
-    let line = std::str::from_utf8(line).ok()?;
-    let rest = line
-        .strip_prefix("HTTP/1.1 ")
-        .or(line.strip_prefix("HTTP/1.0 "))?;
-    let digits = rest.split(' ').next()?;
-    let status = digits.parse().ok().filter(|_| digits.len() == 3)?;
-    (100..600).contains(&status).then_some(status)
-}
-
-/// The content of a whole chunked body with nothing behind it.
-fn chunked(mut rest: &[u8]) -> Option<Vec<u8>> {
-    let mut content = Vec::new();
-    loop {
-        let line_end = rest.windows(2).position(|two| two == b"\r\n")?;
-        let line = std::str::from_utf8(&rest[..line_end]).ok()?;
-        let digits = line.split(';').next()?.trim_end();
-        let hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let size = usize::from_str_radix(digits, 16).ok().filter(|_| hex)?;
-        rest = &rest[line_end + 2..];
-        if size == 0 {
-            return trailers_end(rest).then_some(content);
-        }
-        content.extend_from_slice(rest.get(..size)?);
-        rest = rest[size..].strip_prefix(b"\r\n")?;
-    }
-}
-
-fn trailers_end(rest: &[u8]) -> bool {
-    rest == b"\r\n"
-        || rest
-            .windows(4)
-            .position(|four| four == b"\r\n\r\n")
-            .is_some_and(|at| at + 4 == rest.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exact_bytes_are_whole_only_when_nothing_is_in_doubt() {
-        let whole = |text: &str| {
-            let answer = answer(text.as_bytes());
-            (answer.status, answer.body_bytes, answer.whole)
-        };
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        assert_eq!(
-            whole(&format!("{chunked}2\r\nok\r\n0\r\n\r\n")),
-            (Some(200), 2, true)
-        );
-        assert_eq!(
-            whole("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
-            (Some(200), 2, true)
-        );
-        assert_eq!(
-            whole("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok"),
-            (Some(200), 2, false)
-        );
-        assert_eq!(whole("HTTP/1.1 200 OK\r\n\r\nok"), (Some(200), 2, false));
-        assert!(!whole(&format!("{chunked}2\r\nok\r\n")).2);
-        assert!(!whole(&format!("{chunked}ffffffffffffffff\r\nok\r\n")).2);
-        assert_eq!(whole("SSH-2.0-x\r\n"), (None, 11, false));
+        // Rendered with stand-in addresses, which lead back to the servers they
+        // stand for.
+        location: field("location").map(Template::text),
+        retry_after: field("retry-after").map(retry_after),
+        kept: clean.then_some(None),
     }
 }

@@ -2,19 +2,26 @@
 
 mod check;
 mod decode;
+mod message;
+mod parts;
+mod shows;
+mod writer;
 
 use std::time::Duration;
 
-use scripted_servers::wire::{Answer, End, Position, WireProgram, WireStep};
+use scripted_servers::digest::sha256;
+use scripted_servers::wire::{Answer, End, Position, RequestPoint, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-pub(super) use decode::decode;
+use message::Message;
+use writer::Writer;
 
-use super::Listed;
-use crate::message::{Message, Part};
+use super::common::program::Program;
+pub use super::common::shown::RetryAfter;
+use super::common::shown::{Met, end_in_words};
+use super::{Asker, Behaviour, Entry, Fault, Listed, Redirects};
+use crate::expected::Words;
 use crate::plan::{Content, StepPlan};
-use crate::program::Program;
 use crate::rendering::Rendering;
 use crate::template::Template;
 
@@ -44,18 +51,6 @@ pub struct Respond {
     pub cut: Option<(ResponsePoint, End)>,
 }
 
-/// Forms of Retry-After.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RetryAfter {
-    /// So many seconds.
-    Seconds(u64),
-    /// The HTTP-date this far from now, rounded up to a whole second.
-    DateIn(Duration),
-    /// This text.
-    Text(String),
-}
-
 /// How the end of the content is told (RFC 9112 section 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -83,63 +78,121 @@ pub enum ResponsePoint {
     Chunks(u64),
 }
 
-pub(super) const LISTED: Listed = Listed {
-    place: "step",
-    word: "respond",
-    summary: "an answer: any status, headers and body, and the faults below",
-    example: "respond: { status: 503, body: { text: \"busy\" } }",
+pub(super) static ENTRY: Entry = Entry {
+    listed: Listed {
+        place: "step",
+        word: "respond",
+        summary: "an answer: any status, headers and body, with any of its faults",
+        example: "respond: { status: 503, body: { text: \"busy\" } }",
+    },
+    keys: Some(&decode::KEYS),
+    parts: parts::PARTS,
+    decode: |node, reading| decode::decode(node, reading).map(Fault::Respond),
 };
 
-/// What can be wrong with an answer, key by key.
-pub(super) const KEYS_LISTED: &[Listed] = &[
-    of_respond(
-        "retry_after",
-        "a Retry-After header in seconds, as a date or as any text",
-        "respond: { status: 429, retry_after: { date_in: 2s } }",
-    ),
-    of_respond(
-        "framing",
-        "how the end of the content is told: `length`, `chunked` or `close`",
-        "respond: { status: 502, framing: close, body: { text: \"bad gateway\" } }",
-    ),
-    of_respond(
-        "says_length",
-        "a Content-Length that lies",
-        "respond: { status: 200, body: { text: \"12345\" }, says_length: 20 }",
-    ),
-    of_respond(
-        "chunks",
-        "sizes of the chunks",
-        "respond: { status: 200, framing: chunked, chunks: [5, 5], body: { text: helloworld } }",
-    ),
-    of_respond(
-        "drip",
-        "the body in small pieces, one after the other",
-        "respond: { status: 200, body: { bytes: 200 }, drip: { bytes: 10, every: 10ms } }",
-    ),
-    of_respond(
-        "stall",
-        "a pause after a point of the answer",
-        "respond: { status: 200, body: { bytes: 1KiB }, stall: { after: { body: half }, for: 2s } }",
-    ),
-    of_respond(
-        "cut",
-        "the connection ends after a point of the answer: `reset`, `close` or `hang`",
-        "respond: { status: 200, body: { bytes: 1KiB }, cut: { after: { body: half }, with: reset } }",
-    ),
-    of_respond(
-        "body.endless",
-        "content that never ends",
-        "respond: { status: 500, framing: chunked, body: { endless: \"no \" } }",
-    ),
-];
+impl Behaviour for Respond {
+    fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram {
+        let message = Message::new(self, with);
+        let answer = self.answer(&message);
+        let mut writer = Writer {
+            drip: self.drip_of(&message),
+            message: &message,
+            at: 0,
+            program: Program::begin(step, RequestPoint::Request),
+        };
+        if let Some((point, pause)) = self.stall {
+            writer.send_until(message.offset(point));
+            writer.program.steps.push(WireStep::AwaitAcknowledged);
+            writer.program.steps.push(WireStep::Wait(pause));
+        }
+        let steps = match self.cut {
+            Some((point, end)) => writer.cut(message.offset(point), end),
+            None => writer.rest(self),
+        };
+        WireProgram {
+            steps,
+            answer: Some(answer),
+            verbatim: false,
+        }
+    }
 
-const fn of_respond(word: &'static str, summary: &'static str, example: &'static str) -> Listed {
-    Listed {
-        place: "respond",
-        word,
-        summary,
-        example,
+    fn shows(&self, to: &Asker<'_>) -> Result<Met, String> {
+        Ok(shows::met(self, to.names))
+    }
+
+    fn words(&self) -> String {
+        let mut words = format!("respond {}", self.status);
+        if let Some((_, time)) = self.stall {
+            words.push_str(&format!(", stall {}", time.words()));
+        }
+        if let Some((_, with)) = self.cut {
+            words.push_str(&format!(", cut with {}", end_in_words(with)));
+        }
+        words
+    }
+
+    fn is_plain(&self) -> bool {
+        let only_parts = Self {
+            status: 200,
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            ..Self::plain()
+        };
+        let same = Self {
+            status: 200,
+            ..self.clone()
+        };
+        (200..300).contains(&self.status) && !self.is_endless() && same == only_parts
+    }
+
+    fn ends_connection(&self) -> bool {
+        self.cut.is_some() || self.framing == Framing::Close
+    }
+
+    fn may_succeed(&self) -> bool {
+        (200..300).contains(&self.status)
+            && self.cut.is_none()
+            && self.promises_no_more_than_it_sends()
+            && !self.is_endless()
+    }
+
+    fn may_hang(&self) -> bool {
+        self.is_endless() || matches!(self.cut, Some((_, End::Hang)))
+    }
+
+    fn redirects(&self) -> Redirects {
+        if (300..400).contains(&self.status) {
+            Redirects::ByItsFields
+        } else {
+            Redirects::Never
+        }
+    }
+
+    fn own_time(&self) -> Duration {
+        let stall = self.stall.map_or(Duration::ZERO, |(_, pause)| pause);
+        let drip = self.drip.map_or(Duration::ZERO, |(bytes, every)| {
+            let length = self.body.as_ref().and_then(Content::length);
+            let pieces = length.unwrap_or(0) / bytes.max(1);
+            every.saturating_mul(u32::try_from(pieces).unwrap_or(u32::MAX))
+        });
+        stall.saturating_add(drip)
+    }
+
+    fn headers(&self) -> &[(String, Template)] {
+        &self.headers
+    }
+
+    fn content(&self) -> Option<&Content> {
+        self.body.as_ref()
+    }
+
+    fn texts(&self) -> Vec<&Template> {
+        let in_body = self.body.iter().filter_map(|body| match body {
+            Content::Text(text) | Content::Json(text) => Some(text),
+            _ => None,
+        });
+        let in_headers = self.headers.iter().map(|(_, value)| value);
+        in_body.chain(in_headers).collect()
     }
 }
 
@@ -160,20 +213,6 @@ impl Respond {
         }
     }
 
-    pub(super) fn is_plain(&self) -> bool {
-        let only_parts = Self {
-            status: 200,
-            headers: self.headers.clone(),
-            body: self.body.clone(),
-            ..Self::plain()
-        };
-        let same = Self {
-            status: 200,
-            ..self.clone()
-        };
-        (200..300).contains(&self.status) && !self.is_endless() && same == only_parts
-    }
-
     /// Whether the content never ends.
     pub fn is_endless(&self) -> bool {
         matches!(self.body, Some(Content::Endless(_)))
@@ -185,40 +224,9 @@ impl Respond {
         matches!(self.status, 204 | 304)
     }
 
-    pub(super) fn ends_connection(&self) -> bool {
-        self.cut.is_some() || self.framing == Framing::Close
-    }
-
-    pub(super) fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram {
-        let message = Message::new(self, with);
-        let answer = self.answer(&message);
-        let mut writer = Writer {
-            drip: self.drip_of(&message),
-            message: &message,
-            at: 0,
-            program: Program::begin(step, scripted_servers::wire::RequestPoint::Request),
-        };
-        if let Some((point, pause)) = self.stall {
-            writer.send_until(message.offset(point));
-            writer.program.steps.push(WireStep::AwaitAcknowledged);
-            writer.program.steps.push(WireStep::Wait(pause));
-        }
-        let steps = match self.cut {
-            Some((point, end)) => writer.cut(message.offset(point), end),
-            None => writer.rest(self),
-        };
-        WireProgram {
-            steps,
-            answer: Some(answer),
-            verbatim: false,
-        }
-    }
-
     fn answer(&self, message: &Message) -> Answer {
         let endless = message.endless.is_some();
         let content = self.promised(&message.content);
-        let digest = Sha256::digest(content);
-        let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Answer {
             status: Some(self.status),
             body_bytes: if endless {
@@ -226,7 +234,7 @@ impl Respond {
             } else {
                 u64::try_from(content.len()).unwrap_or(u64::MAX)
             },
-            body_sha256: (!endless).then_some(hex),
+            body_sha256: (!endless).then(|| sha256(content)),
             whole: !endless && self.cut.is_none() && self.keeps_its_length(content),
         }
     }
@@ -243,7 +251,7 @@ impl Respond {
 
     /// Whether a reader can get as much as the head promises; true where the
     /// length is not known here.
-    pub(crate) fn promises_no_more_than_it_sends(&self) -> bool {
+    fn promises_no_more_than_it_sends(&self) -> bool {
         let sent = self.body.as_ref().map_or(Some(0), Content::length);
         self.has_no_content()
             || self
@@ -268,86 +276,5 @@ impl Respond {
             _ => usize::try_from(bytes).unwrap_or(usize::MAX),
         };
         Some((size.max(1), every))
-    }
-}
-
-/// Writes a message in the order of its bytes.
-struct Writer<'m, 's> {
-    message: &'m Message,
-    drip: Option<(usize, Duration)>,
-    at: usize,
-    program: Program<'s>,
-}
-
-impl Writer<'_, '_> {
-    fn send_until(&mut self, to: usize) {
-        let head = self.message.head;
-        match self.drip {
-            Some((size, every)) if to > head => {
-                self.send(head);
-                if self.at < to {
-                    let bytes = self.message.bytes[self.at..to].into();
-                    self.program
-                        .steps
-                        .push(WireStep::Drip { bytes, size, every });
-                    self.at = to;
-                }
-            }
-            _ => self.send(to),
-        }
-    }
-
-    fn send(&mut self, to: usize) {
-        if to <= self.at {
-            return;
-        }
-        self.program
-            .steps
-            .push(match self.message.part(self.at, to) {
-                Part::Bytes(bytes) => WireStep::Send(bytes.into()),
-                Part::Dated {
-                    before,
-                    from_now,
-                    after,
-                } => WireStep::SendDated {
-                    before: before.into(),
-                    date_in: from_now,
-                    after: after.into(),
-                },
-            });
-        self.at = to;
-    }
-
-    fn cut(mut self, to: usize, end: End) -> Vec<WireStep> {
-        self.send_until(to);
-        self.program.steps.push(WireStep::AwaitAcknowledged);
-        // RST throws away what the client has not read yet, so that it would
-        // see one error or another by chance.
-        if end == End::Reset {
-            self.program.steps.push(WireStep::AwaitTaken);
-        }
-        let proof = match end {
-            End::Reset => "the bytes before it were taken, then RST",
-            End::Close => "the bytes before it were acknowledged, then FIN",
-            End::Hang => "the bytes before it were acknowledged, then silence",
-        };
-        self.program.end(proof, end)
-    }
-
-    fn rest(mut self, respond: &Respond) -> Vec<WireStep> {
-        self.send_until(self.message.bytes.len());
-        if let Some(unit) = &self.message.endless {
-            self.program.steps.push(WireStep::Endless {
-                unit: unit.as_slice().into(),
-                every: respond.drip.map(|(_, every)| (1, every)),
-            });
-            return self.program.end("content without end", End::Close);
-        }
-        if respond.framing == Framing::Close {
-            self.program.steps.push(WireStep::AwaitAcknowledged);
-            let proof = "all its bytes were acknowledged, then FIN";
-            return self.program.end(proof, End::Close);
-        }
-        self.program.keep()
     }
 }

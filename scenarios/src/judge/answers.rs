@@ -6,11 +6,12 @@ use super::case::CallView;
 use crate::expected::Words;
 
 /// SHA-256 of nothing, which stands for an empty content.
-pub const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+pub(crate) const EMPTY_SHA256: &str =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// Answers of a call.
 #[derive(Debug)]
-pub struct Given<'a> {
+pub(crate) struct Given<'a> {
     /// Those that were begun, in order.
     pub answers: Vec<&'a Answer>,
     /// Their statuses.
@@ -20,7 +21,7 @@ pub struct Given<'a> {
 /// What was given to a call; none when an exchange of it was answered with
 /// bytes of which nobody says what they mean, so that nothing can be held
 /// against the client.
-pub fn given<'a>(call: &CallView<'a>) -> Option<Given<'a>> {
+pub(crate) fn given<'a>(call: &CallView<'a>) -> Option<Given<'a>> {
     let mut given = Given {
         answers: Vec::new(),
         statuses: Vec::new(),
@@ -41,7 +42,7 @@ pub fn given<'a>(call: &CallView<'a>) -> Option<Given<'a>> {
 }
 
 /// Whether a digest is that of an answer's content.
-pub fn same_content(answer: &Answer, sha256: &str) -> bool {
+pub(crate) fn same_content(answer: &Answer, sha256: &str) -> bool {
     match &answer.body_sha256 {
         Some(digest) => digest.eq_ignore_ascii_case(sha256),
         None => answer.body_bytes == 0 && sha256 == EMPTY_SHA256,
@@ -50,14 +51,14 @@ pub fn same_content(answer: &Answer, sha256: &str) -> bool {
 
 impl<'a> Given<'a> {
     /// Those with a status; all, when the client shows none.
-    pub fn with_status(&self, status: Option<u16>) -> impl Iterator<Item = &'a Answer> + '_ {
+    pub(crate) fn with_status(&self, status: Option<u16>) -> impl Iterator<Item = &'a Answer> + '_ {
         let fits =
             move |answer: &&'a Answer| status.is_none_or(|status| answer.status == Some(status));
         self.answers.iter().copied().filter(fits)
     }
 
     /// The statuses in words.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let statuses: Vec<_> = self.statuses.iter().map(Words::words).collect();
         if statuses.is_empty() {
             return "none was given".to_owned();
@@ -66,7 +67,7 @@ impl<'a> Given<'a> {
     }
 
     /// The contents in words.
-    pub fn bodies_in_words(&self, status: Option<u16>) -> String {
+    pub(crate) fn bodies_in_words(&self, status: Option<u16>) -> String {
         let one = |answer: &Answer| {
             let whole = if answer.whole { "whole" } else { "cut" };
             format!("{} bytes, sent {whole}", answer.body_bytes)

@@ -1,9 +1,12 @@
 //! One cell as its judges see it: the case, the client's manifest, the facts,
 //! and each call with what was shown and what that means.
 
+use scripted_servers::script::Route;
+
 use super::facts::{EffectFact, Exchange, Facts, Mark};
-use crate::errors::{self, Meaning};
+use crate::counter::Counter;
 use crate::evidence::{Report, Shown};
+use crate::judge::errors::{self, Meaning};
 use crate::manifest::Manifest;
 use crate::plan::{Of, Plan};
 use crate::policy::{self, Prediction};
@@ -12,7 +15,7 @@ use crate::verdict::{EndedBy, Outcome};
 
 /// Everything that an assertion may look at.
 #[derive(Debug)]
-pub struct Case<'a> {
+pub(crate) struct Case<'a> {
     /// The case.
     pub plan: &'a Plan,
     /// The client.
@@ -27,7 +30,7 @@ pub struct Case<'a> {
 
 /// One call with all that belongs to it.
 #[derive(Debug)]
-pub struct CallView<'a> {
+pub(crate) struct CallView<'a> {
     /// Its number.
     pub id: u32,
     /// What it was to send; none when the case does not say where to.
@@ -48,7 +51,7 @@ pub struct CallView<'a> {
 
 impl<'a> Case<'a> {
     /// Puts together what belongs together.
-    pub fn new(plan: &'a Plan, manifest: &'a Manifest, facts: &'a Facts) -> Self {
+    pub(crate) fn new(plan: &'a Plan, manifest: &'a Manifest, facts: &'a Facts) -> Self {
         let calls = plan.calls.iter().map(|call| {
             let report = facts.client.reports.get(&call.id);
             let report = report.map(|(mark, report)| (*mark, report));
@@ -80,7 +83,7 @@ impl<'a> Case<'a> {
     }
 
     /// The calls that an expectation is about.
-    pub fn calls_of(&self, of: &Of) -> impl Iterator<Item = &CallView<'a>> {
+    pub(crate) fn calls_of(&self, of: &Of) -> impl Iterator<Item = &CallView<'a>> {
         let wanted = of.call;
         self.calls
             .iter()
@@ -89,7 +92,7 @@ impl<'a> Case<'a> {
 
     /// Whether the harness ended the cell while calls were still open, so that
     /// more requests might have come.
-    pub fn cut_short(&self) -> bool {
+    pub(crate) fn cut_short(&self) -> bool {
         let stopped = matches!(
             self.facts.client.end(),
             Some(EndedBy::Deadline | EndedBy::Cap | EndedBy::Enough) | None
@@ -100,36 +103,45 @@ impl<'a> Case<'a> {
 
 impl CallView<'_> {
     /// Its method.
-    pub fn method(&self) -> &str {
+    pub(crate) fn method(&self) -> &str {
         self.sent.as_ref().map_or("GET", |sent| &sent.method)
     }
 
     /// Its complete requests, over all servers.
-    pub fn delivered(&self) -> usize {
+    pub(crate) fn delivered(&self) -> usize {
         let delivered = self.exchanges.iter();
         delivered.filter(|one| one.delivery().is_some()).count()
     }
 
     /// What its report shows.
-    pub fn shown(&self) -> Option<&Shown> {
+    pub(crate) fn shown(&self) -> Option<&Shown> {
         self.report.map(|(_, report)| &report.shown)
     }
 
     /// The entry of its report, as proof.
-    pub fn report_n(&self) -> Vec<u64> {
+    pub(crate) fn report_n(&self) -> Vec<u64> {
         self.report.iter().map(|(mark, _)| mark.n).collect()
     }
 
     /// Whether a server gave it a whole 2xx.
-    pub fn was_answered_whole(&self) -> bool {
+    pub(crate) fn was_answered_whole(&self) -> bool {
         let success = |status| (200..300).contains(&status);
         self.exchanges.iter().any(|one| one.whole_answer(success))
     }
 }
 
 impl Exchange {
+    /// Whether a counter counts it; one with a pattern needs its head.
+    pub(crate) fn is_counted_by(&self, counter: &Counter) -> bool {
+        let fits = |route: &Route| {
+            let head = self.head.as_ref();
+            head.is_some_and(|head| route.takes(&head.method, &head.target))
+        };
+        counter.server == self.place.server && counter.route.as_ref().is_none_or(fits)
+    }
+
     /// Whether an expectation with this scope is about it.
-    pub fn is_of(&self, of: &Of) -> bool {
+    pub(crate) fn is_of(&self, of: &Of) -> bool {
         of.call.is_none_or(|call| self.call == Some(call))
             && of.attempt.is_none_or(|attempt| self.attempt == attempt)
             && of

@@ -4,7 +4,7 @@ use crate::verdict::{Axis, Finding, FindingName, Level};
 
 /// Something wrong, before it is known under which expectation it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Raised {
+pub(crate) struct Raised {
     /// What is wrong.
     pub name: FindingName,
     /// What was expected.
@@ -20,7 +20,7 @@ pub struct Raised {
 
 impl Raised {
     /// Something that is wrong if the faults happened.
-    pub fn new(
+    pub(crate) fn new(
         name: FindingName,
         expected: impl Into<String>,
         observed: impl Into<String>,
@@ -40,7 +40,7 @@ impl Raised {
 
     /// The same, wrong whether or not a fault happened.
     #[must_use]
-    pub fn in_any_case(self, in_any_case: bool) -> Self {
+    pub(crate) fn in_any_case(self, in_any_case: bool) -> Self {
         Self {
             in_any_case,
             ..self
@@ -48,7 +48,7 @@ impl Raised {
     }
 
     /// As a finding of an expectation.
-    pub fn finding(self, place: &Stated) -> Finding {
+    pub(crate) fn finding(self, place: &Stated) -> Finding {
         Finding {
             name: self.name,
             axis: place.axis,
@@ -64,7 +64,7 @@ impl Raised {
 
 /// Where it is stated what should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
+pub(crate) struct Stated {
     /// Which question it belongs to.
     pub axis: Axis,
     /// How much it weighs.
@@ -77,7 +77,7 @@ pub struct Stated {
 
 impl Stated {
     /// A rule that holds without being written down.
-    pub fn rule(text: &str) -> Self {
+    pub(crate) fn rule(text: &str) -> Self {
         Self {
             axis: Axis::Safety,
             level: Level::Must,
@@ -89,7 +89,7 @@ impl Stated {
 
 /// What came of looking at one expectation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub(crate) struct Checked {
     /// What is wrong.
     pub raised: Vec<Raised>,
     /// Why nothing can be said for sure, where that is so.
@@ -102,18 +102,18 @@ pub struct Checked {
 
 impl Checked {
     /// One value was looked at, and it is good.
-    pub fn good(&mut self) {
+    pub(crate) fn good(&mut self) {
         self.judged += 1;
     }
 
     /// One value was looked at, and it is wrong.
-    pub fn wrong(&mut self, raised: Raised) {
+    pub(crate) fn wrong(&mut self, raised: Raised) {
         self.judged += 1;
         self.raised.push(raised);
     }
 
     /// Nothing can be said for sure, for this reason.
-    pub fn doubt(&mut self, why: impl Into<String>) {
+    pub(crate) fn doubt(&mut self, why: impl Into<String>) {
         let why = why.into();
         if !self.doubts.contains(&why) {
             self.doubts.push(why);
@@ -121,7 +121,7 @@ impl Checked {
     }
 
     /// Something to show.
-    pub fn note(&mut self, note: impl Into<String>) {
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
 
 use super::facts::Mark;
+use super::run_delay::RunDelay;
 use crate::evidence::{ClientEvent, Entry, Report};
 use crate::verdict::EndedBy;
 
 /// What is known of the client.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClientFacts {
+pub(crate) struct ClientFacts {
     /// When the work was handed over.
     pub work: Option<Mark>,
     /// The final report of each call, by the call's number.
@@ -29,10 +30,8 @@ pub struct ClientFacts {
     pub swept: u32,
     /// How its process ended.
     pub exited: Option<Exit>,
-    /// Microseconds for which it was ready but not running.
-    pub run_delay_us: u64,
-    /// The same as it grew: when it was read, and how much it was by then.
-    pub run_delays: Vec<(u64, u64)>,
+    /// For how long it was ready to run but not running.
+    pub run_delay: RunDelay,
     /// What ended the cell; none: the record breaks off.
     pub ended_by: Option<(EndedBy, Mark)>,
     /// The time of the last entry.
@@ -41,7 +40,7 @@ pub struct ClientFacts {
 
 /// How the process under test ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub(crate) struct Exit {
     /// When.
     pub mark: Mark,
     /// Exit code; none when a signal ended it.
@@ -54,7 +53,7 @@ pub struct Exit {
 
 impl Exit {
     /// In words.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match (self.code, self.signal) {
             (Some(code), _) => format!("exit code {code}"),
             (None, Some(signal)) => format!("signal {signal}"),
@@ -69,12 +68,15 @@ impl ClientFacts {
             ClientEvent::Work => {
                 self.work.get_or_insert(mark);
             }
-            ClientEvent::Report(report) => match self.reports.entry(report.call) {
-                Slot::Vacant(slot) => {
-                    slot.insert((mark, report.clone()));
+            ClientEvent::Report(report) => {
+                self.run_delay.heard(mark.at_us);
+                match self.reports.entry(report.call) {
+                    Slot::Vacant(slot) => {
+                        slot.insert((mark, report.clone()));
+                    }
+                    Slot::Occupied(_) => self.reported_again.push((report.call, mark.n)),
                 }
-                Slot::Occupied(_) => self.reported_again.push((report.call, mark.n)),
-            },
+            }
             ClientEvent::Unsupported { reason } => {
                 self.unsupported.get_or_insert_with(|| reason.clone());
             }
@@ -99,8 +101,7 @@ impl ClientFacts {
             }
             ClientEvent::Swept { count } => self.swept = self.swept.saturating_add(*count),
             ClientEvent::RunDelay { micros } => {
-                self.run_delay_us = self.run_delay_us.max(*micros);
-                self.run_delays.push((mark.at_us, *micros));
+                self.run_delay.take(mark.at_us, *micros);
             }
             ClientEvent::End { ended_by } => {
                 self.ended_by.get_or_insert((*ended_by, mark));
@@ -113,19 +114,8 @@ impl ClientFacts {
         self.last_us = entries.iter().map(|entry| entry.at_us).max().unwrap_or(0);
     }
 
-    /// The most by which it can have been kept from running between two times:
-    /// from the last reading before to the first one after.
-    pub fn run_delay_between(&self, from_us: u64, until_us: u64) -> u64 {
-        let readings = self.run_delays.iter();
-        let before = readings.clone().filter(|(at_us, _)| *at_us <= from_us);
-        let after = readings.filter(|(at_us, _)| *at_us >= until_us);
-        let before = before.map(|(_, micros)| *micros).max().unwrap_or(0);
-        let after = after.map(|(_, micros)| *micros).min();
-        after.unwrap_or(self.run_delay_us).saturating_sub(before)
-    }
-
     /// The last report of all.
-    pub fn last_report(&self) -> Option<Mark> {
+    pub(crate) fn last_report(&self) -> Option<Mark> {
         let reports = self.reports.values().map(|(mark, _)| *mark);
         reports.max_by_key(|mark| mark.at_us)
     }
@@ -149,27 +139,7 @@ impl ClientFacts {
     }
 
     /// What ended the cell, if the record says so.
-    pub fn end(&self) -> Option<EndedBy> {
+    pub(crate) fn end(&self) -> Option<EndedBy> {
         self.ended_by.map(|(ended_by, _)| ended_by)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_delay_between_two_times_is_granted() {
-        let mut client = ClientFacts::default();
-        assert_eq!(client.run_delay_between(0, 100), 0);
-        for (n, (at_us, micros)) in (1..).zip([(10, 5), (50, 20), (90, 80)]) {
-            client.take(Mark { at_us, n }, &ClientEvent::RunDelay { micros });
-        }
-        assert_eq!(client.run_delay_between(10, 50), 15);
-        assert_eq!(client.run_delay_between(0, 40), 20);
-        assert_eq!(client.run_delay_between(60, 85), 60);
-        assert_eq!(client.run_delay_between(95, 99), 0);
-        // One reading at the end is all of it, as before.
-        assert_eq!(client.run_delay_between(0, 200), 80);
     }
 }

@@ -2,7 +2,6 @@
 
 use super::case::{CallView, Case};
 use super::effects;
-use crate::faults::Fault;
 use crate::rendering::{Format, Rendering};
 use crate::template::Bindings;
 
@@ -11,7 +10,7 @@ const RECOGNIZED: usize = 16;
 
 /// What the contents begin with that servers gave to a call.
 #[derive(Debug, Default)]
-pub struct Starts {
+pub(crate) struct Starts {
     /// The first characters of those that are text.
     pub texts: Vec<String>,
     /// Whether there were others, of which a client need not show anything that
@@ -20,7 +19,7 @@ pub struct Starts {
 }
 
 /// What the contents begin with that servers gave to a call.
-pub fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
+pub(crate) fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
     let bindings = bindings(case);
     let with = Rendering {
         bindings: &bindings,
@@ -29,10 +28,7 @@ pub fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
     };
     let answered = call.exchanges.iter().filter(|one| one.answer.is_some());
     let steps = answered.filter_map(|one| effects::step(case.plan, one));
-    let contents = steps.filter_map(|step| match &step.fault {
-        Fault::Respond(respond) => respond.body.as_ref(),
-        Fault::Cut(_) | Fault::Raw(_) => None,
-    });
+    let contents = steps.filter_map(|step| step.fault.behaviour().content());
     let mut starts = Starts::default();
     for content in contents {
         match String::from_utf8(content.render(&with).bytes) {

@@ -12,7 +12,7 @@ use crate::target;
 /// Holds a count against what fits. What was cut short by the harness can not
 /// be too little: it shows `-`. The answer says on which side a wrong count
 /// lies.
-pub fn compare(
+pub(crate) fn compare(
     matcher: &Matcher<u64>,
     observed: u64,
     cut_short: bool,
@@ -29,12 +29,12 @@ pub fn compare(
 }
 
 /// `api: 3`, for a value that is only shown.
-pub fn shown(what: &str, name: &str, observed: u64) -> String {
+pub(crate) fn shown(what: &str, name: &str, observed: u64) -> String {
     format!("{what} {name}: {}", observed.words())
 }
 
 /// Requests in words: `3 (call 1: POST /submit 3 times)`.
-pub fn in_words(exchanges: &[&Exchange]) -> String {
+pub(crate) fn in_words(exchanges: &[&Exchange]) -> String {
     const SHOWN: usize = 5;
     if exchanges.is_empty() {
         return "0".to_owned();
@@ -58,7 +58,7 @@ pub fn in_words(exchanges: &[&Exchange]) -> String {
 
 /// Whether any request came twice for one call, and whether one of an unsafe
 /// method did.
-pub fn repeats(exchanges: &[&Exchange]) -> Repeats {
+pub(crate) fn repeats(exchanges: &[&Exchange]) -> Repeats {
     let twice = groups(exchanges);
     let twice = twice.iter().filter(|(_, count)| **count > 1);
     let mut repeats = Repeats::default();
@@ -72,7 +72,7 @@ pub fn repeats(exchanges: &[&Exchange]) -> Repeats {
 
 /// Whether requests were repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Repeats {
+pub(crate) struct Repeats {
     /// Any was.
     pub any: bool,
     /// One with an unsafe method was.

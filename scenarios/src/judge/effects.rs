@@ -10,7 +10,7 @@ use crate::plan::{Of, Plan, StepPlan};
 use crate::target;
 
 /// The effects with a name that an expectation is about.
-pub fn named<'a>(case: &Case<'a>, name: &str, of: &Of) -> Vec<&'a EffectFact> {
+pub(crate) fn named<'a>(case: &Case<'a>, name: &str, of: &Of) -> Vec<&'a EffectFact> {
     let mut places = case.facts.exchanges.iter().filter(|one| one.is_of(of));
     let whole_cell = *of == Of::default();
     let named = case.facts.effects.iter().filter(|one| one.name == name);
@@ -22,7 +22,7 @@ pub fn named<'a>(case: &Case<'a>, name: &str, of: &Of) -> Vec<&'a EffectFact> {
 }
 
 /// Effects in words: `2 (order for A-1 twice)`.
-pub fn in_words(effects: &[&EffectFact]) -> String {
+pub(crate) fn in_words(effects: &[&EffectFact]) -> String {
     let mut groups: BTreeMap<(Option<u32>, Option<&str>), u64> = BTreeMap::new();
     for effect in effects {
         *groups
@@ -45,7 +45,10 @@ pub fn in_words(effects: &[&EffectFact]) -> String {
 /// for one business key; where a step names no key, of one name for one call,
 /// unless that call's method is idempotent (RFC 9110 section 9.2.2), for which
 /// twice is as once.
-pub fn duplicates<'a>(case: &Case<'_>, effects: &[&'a EffectFact]) -> Vec<Vec<&'a EffectFact>> {
+pub(crate) fn duplicates<'a>(
+    case: &Case<'_>,
+    effects: &[&'a EffectFact],
+) -> Vec<Vec<&'a EffectFact>> {
     let mut groups: BTreeMap<(&str, Work), Vec<&EffectFact>> = BTreeMap::new();
     for effect in effects {
         let work = match (&effect.key, effect.call) {
@@ -76,7 +79,7 @@ fn is_idempotent(case: &Case<'_>, call: u32) -> bool {
 }
 
 /// Whether any step of the case declares an effect.
-pub fn declared(plan: &Plan) -> bool {
+pub(crate) fn declared(plan: &Plan) -> bool {
     let queues = plan.servers.iter().flat_map(|server| &server.queues);
     queues
         .flat_map(|queue| &queue.steps)
@@ -84,12 +87,12 @@ pub fn declared(plan: &Plan) -> bool {
 }
 
 /// Whether the step that an exchange took declares an effect.
-pub fn applies(plan: &Plan, exchange: &Exchange) -> bool {
+pub(crate) fn applies(plan: &Plan, exchange: &Exchange) -> bool {
     step(plan, exchange).is_some_and(|step| step.applies.is_some())
 }
 
 /// The step that an exchange took.
-pub fn step<'p>(plan: &'p Plan, exchange: &Exchange) -> Option<&'p StepPlan> {
+pub(crate) fn step<'p>(plan: &'p Plan, exchange: &Exchange) -> Option<&'p StepPlan> {
     step_of(plan, &exchange.place.server, exchange.step?)
 }
 

@@ -7,7 +7,7 @@ use super::facts::Mark;
 
 /// Where an exchange took place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub(crate) struct Place {
     /// Server.
     pub server: String,
     /// Connection at that server.
@@ -18,7 +18,7 @@ pub struct Place {
 
 /// One request and what became of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// Where.
     pub place: Place,
     /// The call it belongs to; none only when there is no call at all.
@@ -49,7 +49,7 @@ pub struct Exchange {
 
 /// When an attempt was over, as exactly as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over {
+pub(crate) struct Over {
     /// The entry that says so, with the time to show.
     pub mark: Mark,
     /// Not before this, in microseconds.
@@ -63,7 +63,7 @@ pub struct Over {
 
 /// A complete head.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Head {
+pub(crate) struct Head {
     /// When its last byte arrived.
     pub mark: Mark,
     /// Method as sent.
@@ -78,7 +78,7 @@ pub struct Head {
 
 /// A complete request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Delivered {
+pub(crate) struct Delivered {
     /// When its last byte arrived.
     pub mark: Mark,
     /// True when only draining completed it: the client was gone when its last
@@ -105,7 +105,7 @@ impl Exchange {
     }
 
     /// When it began, and the entry that says so: the earliest that is known.
-    pub fn began(&self) -> Mark {
+    pub(crate) fn began(&self) -> Mark {
         let head = self.head.as_ref().map(|head| head.mark);
         let delivered = self.delivered.as_ref().map(|delivered| delivered.mark);
         let known = [self.started, head, delivered, self.answered];
@@ -117,19 +117,19 @@ impl Exchange {
     }
 
     /// Whether it is a request that no route expects.
-    pub fn is_other(&self) -> bool {
+    pub(crate) fn is_other(&self) -> bool {
         self.malformed.is_some() || self.head.as_ref().is_some_and(|head| head.queue.is_none())
     }
 
     /// The last byte, when the request is complete, expected by a route, and
     /// not only drained: this is what `delivered` counts.
-    pub fn delivery(&self) -> Option<Mark> {
+    pub(crate) fn delivery(&self) -> Option<Mark> {
         let delivered = self.delivered.as_ref()?;
         (!delivered.drained && !self.is_other()).then_some(delivered.mark)
     }
 
     /// The value of a header field; none when it was not sent.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let fields = &self.head.as_ref()?.headers;
         let found = fields
             .iter()
@@ -138,12 +138,12 @@ impl Exchange {
     }
 
     /// Status of the answer that was begun.
-    pub fn status(&self) -> Option<u16> {
+    pub(crate) fn status(&self) -> Option<u16> {
         self.answer.as_ref().and_then(|(_, answer)| answer.status)
     }
 
     /// Whether a whole answer with this kind of status was sent to its end.
-    pub fn whole_answer(&self, status: impl Fn(u16) -> bool) -> bool {
+    pub(crate) fn whole_answer(&self, status: impl Fn(u16) -> bool) -> bool {
         let whole = |(_, answer): &(Mark, Answer)| {
             answer.whole && answer.status.is_some_and(&status) && self.answered.is_some()
         };
@@ -152,7 +152,7 @@ impl Exchange {
 
     /// When the attempt was over, as the client can have seen it: the last byte
     /// of a whole answer, else the end of the connection by either side.
-    pub fn over(&self) -> Option<Mark> {
+    pub(crate) fn over(&self) -> Option<Mark> {
         let whole = self.answer.as_ref().is_some_and(|(_, answer)| answer.whole);
         let ended = self.ended.map(|(mark, _)| mark);
         match (whole, self.answered) {
@@ -163,7 +163,7 @@ impl Exchange {
 
     /// As [`Exchange::over`], with how exactly that is known. A server that gets
     /// no turn notices its client's end late.
-    pub fn over_within(&self) -> Option<Over> {
+    pub(crate) fn over_within(&self) -> Option<Over> {
         let mark = self.over()?;
         let exact = Over {
             mark,
@@ -191,7 +191,7 @@ impl Exchange {
     }
 
     /// Numbers of the entries that tell its story, for a finding.
-    pub fn proof(&self) -> Vec<u64> {
+    pub(crate) fn proof(&self) -> Vec<u64> {
         let head = self.head.as_ref().map(|head| head.mark);
         let delivered = self.delivered.as_ref().map(|delivered| delivered.mark);
         let marks = [self.started, head, delivered];

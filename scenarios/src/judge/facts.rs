@@ -12,7 +12,7 @@ use scripted_servers::script::Listen;
 
 use super::attribution;
 use super::client::ClientFacts;
-pub use super::exchange::{Delivered, Exchange, Head, Place};
+pub(crate) use super::exchange::{Exchange, Place};
 use super::lifetime;
 use crate::evidence::{Entry, Event};
 use crate::manifest::Manifest;
@@ -20,7 +20,7 @@ use crate::plan::Plan;
 
 /// When something happened, and the number of the entry that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mark {
+pub(crate) struct Mark {
     /// Microseconds since the cell began. For bytes: when they arrived.
     pub at_us: u64,
     /// Number of the entry.
@@ -37,7 +37,7 @@ impl Mark {
 
 /// All facts of one cell.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// Servers by name; all of the Plan's are there.
     pub servers: BTreeMap<String, ServerFacts>,
     /// Exchanges by the time at which they began.
@@ -56,7 +56,7 @@ pub struct Facts {
 
 /// What is known of one server.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ServerFacts {
+pub(crate) struct ServerFacts {
     /// Where it listened, and how.
     pub armed: Option<(SocketAddr, Listen)>,
     /// The harness's own attempts to connect: whether after the client's end,
@@ -68,7 +68,7 @@ pub struct ServerFacts {
 
 /// The application did something.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EffectFact {
+pub(crate) struct EffectFact {
     /// When.
     pub mark: Mark,
     /// What.
@@ -83,7 +83,7 @@ pub struct EffectFact {
 
 impl Facts {
     /// Sorts out the evidence of one cell.
-    pub fn of(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> Self {
+    pub(crate) fn of(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> Self {
         let mut entries: Vec<&Entry> = entries.iter().collect();
         entries.sort_by_key(|entry| entry.at_us);
         let mut facts = Self::default();

@@ -2,15 +2,12 @@
 
 use scripted_servers::event::{Lane, StepId};
 use scripted_servers::script::Listen;
-use scripted_servers::wire::End;
 
 use super::case::Case;
 use super::effects;
 use super::facts::Exchange;
-use crate::expected::Words;
 use crate::faults::Fault;
-use crate::faults::raw::RawPart;
-use crate::plan::{Content, QueuePlan, Request, ServerPlan, StepPlan};
+use crate::plan::{QueuePlan, Request, ServerPlan, StepPlan};
 use crate::template::Template;
 
 /// For each required fault that did not happen, why that is known.
@@ -93,7 +90,7 @@ fn step_in_words(
     } else {
         "no request took it".to_owned()
     };
-    let fault = in_words(&step.fault);
+    let fault = step.fault.behaviour().words();
     let pattern = &queue.pattern;
     format!("line {}: `{fault}` of {name}, {pattern}: {why}", step.line)
 }
@@ -130,14 +127,8 @@ fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
 /// Whether all of an answer went out, so that an address in it did too. A step
 /// that is itself a fault must have been carried out.
 fn went_out(case: &Case<'_>, exchange: &Exchange, step: &StepPlan) -> bool {
-    let whole = match &step.fault {
-        // Of raw bytes nobody says what they mean.
-        Fault::Raw(_) => true,
-        Fault::Respond(_) | Fault::Cut(_) => exchange
-            .answer
-            .as_ref()
-            .is_some_and(|(_, answer)| answer.whole),
-    };
+    let answer = exchange.answer.as_ref().map(|(_, answer)| answer);
+    let whole = step.fault.behaviour().is_all_sent(answer);
     let lane = exchange.step.map(Lane::Step);
     let carried_out = lane.is_some_and(|lane| fired(case, &exchange.place.server, lane));
     exchange.answered.is_some() && whole && (!step.required || carried_out)
@@ -146,41 +137,5 @@ fn went_out(case: &Case<'_>, exchange: &Exchange, step: &StepPlan) -> bool {
 /// Whether an answer holds the address of a server.
 fn mentions(fault: &Fault, server: &str) -> bool {
     let names = |template: &Template| template.servers().any(|name| name == server);
-    match fault {
-        Fault::Cut(_) => false,
-        Fault::Raw(raw) => raw.parts.iter().any(|part| match part {
-            RawPart::Text(text) => names(text),
-            RawPart::Hex(_) | RawPart::Pause(_) => false,
-        }),
-        Fault::Respond(respond) => {
-            let in_body = match &respond.body {
-                Some(Content::Text(text) | Content::Json(text)) => names(text),
-                _ => false,
-            };
-            in_body || respond.headers.iter().any(|(_, value)| names(value))
-        }
-    }
-}
-
-/// A fault in a few words.
-fn in_words(fault: &Fault) -> String {
-    let end = |end: End| match end {
-        End::Reset => "reset",
-        End::Close => "close",
-        End::Hang => "hang",
-    };
-    match fault {
-        Fault::Cut(cut) => format!("cut with {}", end(cut.with)),
-        Fault::Raw(_) => "raw".to_owned(),
-        Fault::Respond(respond) => {
-            let mut words = format!("respond {}", respond.status);
-            if let Some((_, time)) = respond.stall {
-                words.push_str(&format!(", stall {}", time.words()));
-            }
-            if let Some((_, with)) = respond.cut {
-                words.push_str(&format!(", cut with {}", end(with)));
-            }
-            words
-        }
-    }
+    fault.behaviour().texts().into_iter().any(names)
 }

@@ -3,22 +3,24 @@
 //! Pure: the same Plan, manifest and evidence give the same verdict a year
 //! later. It reads no clock, no file and no socket.
 
-pub mod answers;
+pub(crate) mod answers;
 mod attribution;
 mod bounded;
 mod broken;
-pub mod case;
-pub mod checked;
-pub mod client;
-pub mod content;
-pub mod counts;
-pub mod effects;
-pub mod exchange;
-pub mod facts;
+pub(crate) mod case;
+pub(crate) mod checked;
+pub(crate) mod client;
+pub(crate) mod content;
+pub(crate) mod counts;
+pub(crate) mod effects;
+pub(crate) mod errors;
+pub(crate) mod exchange;
+pub(crate) mod facts;
 mod fired;
 mod lifetime;
 mod rules;
-pub mod time;
+mod run_delay;
+pub(crate) mod time;
 mod verdict;
 
 pub use attribution::CALL_HEADER;

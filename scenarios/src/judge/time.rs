@@ -15,14 +15,14 @@ use std::time::Duration;
 
 use crate::expected::Words;
 use crate::matcher::Matcher;
-pub use crate::matcher::bounds;
+pub(crate) use crate::matcher::bounds;
 
 /// What times are measured in.
-pub const GRAIN: Duration = Duration::from_millis(1);
+pub(crate) const GRAIN: Duration = Duration::from_millis(1);
 
 /// How a time lies to its bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bounded {
+pub(crate) enum Bounded {
     /// Within.
     Within,
     /// Too short.
@@ -34,7 +34,7 @@ pub enum Bounded {
 }
 
 /// Holds a time against its bounds.
-pub fn bounded(range: &Matcher<Duration>, time: Duration, run_delay_us: u64) -> Bounded {
+pub(crate) fn bounded(range: &Matcher<Duration>, time: Duration, run_delay_us: u64) -> Bounded {
     let (at_least, at_most) = bounds(range);
     if at_least.is_some_and(|low| time + GRAIN < low) {
         return Bounded::TooShort;

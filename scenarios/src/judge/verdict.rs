@@ -7,9 +7,9 @@ use super::checked::{Checked, Stated};
 use super::facts::Facts;
 use super::{bounded, broken, fired, rules};
 use crate::assertions::Assertion;
-use crate::errors::Meaning;
 use crate::evidence::Entry;
 use crate::expected::Expected;
+use crate::judge::errors::Meaning;
 use crate::manifest::Manifest;
 use crate::plan::{Expectation, Plan};
 use crate::verdict::{
@@ -235,10 +235,7 @@ impl Weighed {
 
 /// An expectation as it is told: as written, but for secrets.
 fn told(expectation: &Expectation) -> String {
-    let told = match &expectation.assertion {
-        Assertion::Header(header) => header.told(),
-        _ => None,
-    };
+    let told = expectation.assertion.told();
     told.unwrap_or_else(|| expectation.text.clone())
 }
 

@@ -69,6 +69,11 @@ const PHASES: &[(&str, Phase)] = &[("before", Phase::Before), ("after", Phase::A
 /// The longest name; it becomes part of a file's name.
 const LONGEST_NAME: usize = 60;
 
+/// The keys that a manifest has on the outside.
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    KEYS.known.iter().map(|(key, _)| *key)
+}
+
 /// Reads a manifest.
 pub fn decode(source: &Source) -> Result<Manifest, Vec<Diagnostic>> {
     let mut out = Diagnostics::new(source);
@@ -162,7 +167,9 @@ fn start(node: &Node, out: &mut Diagnostics) -> Option<Start> {
 }
 
 fn errors(node: &Node, out: &mut Diagnostics) -> Option<Vec<ErrorRule>> {
-    let items = node.list("`errors`", out)?;
+    // With an empty table every error would be an unknown one, and no claim of
+    // the client could be false.
+    let items = node.filled_list("`errors`", out)?;
     let rules: Vec<_> = items.iter().map(|item| error(item, out)).collect();
     rules.into_iter().collect()
 }

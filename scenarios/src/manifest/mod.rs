@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::{Plan, Request};
 
-pub use decode::{decode, read};
+pub use decode::{decode, keys, read};
 
 /// One client under test: `clients/ECOSYSTEM/NAME.yaml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::span::Span;
-use crate::faults::respond::RetryAfter;
+use crate::faults::shown::RetryAfter;
 use crate::manifest::{ErrorKind, Manifest, PolicyRule, WaitRule};
 use crate::matcher::Matcher;
 use crate::plan::Limits;

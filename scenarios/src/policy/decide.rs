@@ -2,8 +2,8 @@
 
 use super::client::{self, Facts};
 use super::span::Span;
-use super::wire::Comes;
-use crate::faults::respond::RetryAfter;
+use crate::faults::shown::Comes;
+use crate::faults::shown::RetryAfter;
 use crate::manifest::{ErrorKind, Manifest, PolicyRule};
 use crate::plan::Limits;
 use crate::verdict::Outcome;

@@ -6,7 +6,6 @@
 
 mod client;
 mod decide;
-mod raw;
 mod shows;
 mod span;
 mod timeout;
@@ -20,7 +19,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counter::{Counter, fits};
+use crate::counter::Counter;
 use crate::manifest::Manifest;
 use crate::matcher::Matcher;
 use crate::plan::{Of, Plan, ServerPlan};
@@ -211,9 +210,9 @@ fn counts(counter: &Counter, request: &PredictedRequest) -> Result<bool, String>
     };
     let path = &request.target.path;
     match (&request.method, &route.method) {
-        (Some(method), _) => Ok(fits(route, method, path)),
-        (None, None) => Ok(fits(route, "GET", path)),
-        (None, Some(method)) if !fits(route, method, path) => Ok(false),
+        (Some(method), _) => Ok(route.takes(method, path)),
+        (None, None) => Ok(route.takes("GET", path)),
+        (None, Some(method)) if !route.takes(method, path) => Ok(false),
         (None, Some(_)) => Err(walk::UNKNOWN_METHOD.to_owned()),
     }
 }

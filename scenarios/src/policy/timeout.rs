@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::span::{MARGIN, Span};
-use super::wire::Period;
+use crate::faults::shown::Period;
 use crate::manifest::ErrorKind;
 use crate::plan::Limits;
 

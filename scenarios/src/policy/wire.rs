@@ -1,18 +1,14 @@
 //! The servers' side of the walk: what a perfect server shows to a request.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use scripted_servers::script::{ConnectionAct, ConnectionUse, FieldTest, PathPattern, Times, When};
-use scripted_servers::wire::IdleEnd;
+use scripted_servers::route::Closeness;
+use scripted_servers::script::{ConnectionAct, ConnectionUse, FieldTest, Times, When};
 
 use super::shows;
-use crate::counter::fits;
-use crate::faults::respond::RetryAfter;
-use crate::manifest::ErrorKind;
+use crate::faults::shown::{Arrives, Comes, Met};
 use crate::plan::{Plan, QueuePlan, ServerPlan};
 use crate::target::Target;
-use crate::template::Template;
 
 /// A request of the walk.
 pub(super) struct Asked<'r> {
@@ -22,66 +18,6 @@ pub(super) struct Asked<'r> {
     pub headers: &'r [(String, String)],
     pub content: u64,
     pub reused: bool,
-}
-
-/// Whether a request arrives as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrives {
-    Yes,
-    No,
-    Perhaps,
-}
-
-/// A time in which an answer is on its way; without end where it is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Period {
-    /// Not a byte.
-    Silent(Option<Duration>),
-    /// Bytes all the time.
-    Busy(Option<Duration>),
-}
-
-/// What comes in the end.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Comes {
-    Answer {
-        status: u16,
-        location: Option<Template>,
-        retry_after: Option<RetryAfter>,
-        /// Whether the connection is kept, and how it ends when it stays idle.
-        kept: Option<Option<(IdleEnd, Duration)>>,
-    },
-    Fails(Vec<ErrorKind>),
-    /// Nothing that a client could tell from a slow answer.
-    Nothing,
-}
-
-/// What a request meets.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Met {
-    pub arrives: Arrives,
-    /// Whether a route expects it.
-    pub routed: bool,
-    pub periods: Vec<Period>,
-    pub comes: Comes,
-}
-
-impl Met {
-    pub(super) fn new(arrives: Arrives, comes: Comes) -> Self {
-        Self {
-            arrives,
-            routed: true,
-            periods: Vec::new(),
-            comes,
-        }
-    }
-
-    pub(super) fn silent(arrives: Arrives) -> Self {
-        Self {
-            periods: vec![Period::Silent(None)],
-            ..Self::new(arrives, Comes::Nothing)
-        }
-    }
 }
 
 /// The servers of a case, as far as the walk has used them up.
@@ -157,23 +93,18 @@ fn route<'a>(
     asked: &Asked<'_>,
 ) -> Result<Option<(usize, &'a QueuePlan)>, String> {
     let path = asked.target.path.as_str();
-    let mut best: Option<((usize, bool, bool), usize, &QueuePlan)> = None;
+    let mut best: Option<(Closeness, usize, &QueuePlan)> = None;
     for (place, queue) in server.queues.iter().enumerate() {
         let method = asked.method.or(queue.route.method.as_deref());
-        if !fits(&queue.route, method.unwrap_or("GET"), path) {
+        let closeness = queue.route.closeness(method.unwrap_or("GET"), path);
+        let Some(closeness) = closeness else {
             continue;
-        }
+        };
         if asked.method.is_none() && queue.route.method.is_some() {
             return Err(super::walk::UNKNOWN_METHOD.to_owned());
         }
-        let with_method = queue.route.method.is_some();
-        let rank = match &queue.route.path {
-            PathPattern::Any => (0, false, with_method),
-            PathPattern::Prefix(prefix) => (prefix.len(), false, with_method),
-            PathPattern::Exact(exact) => (exact.len(), true, with_method),
-        };
-        if best.as_ref().is_none_or(|(other, _, _)| rank > *other) {
-            best = Some((rank, place, queue));
+        if best.as_ref().is_none_or(|(other, _, _)| closeness > *other) {
+            best = Some((closeness, place, queue));
         }
     }
     Ok(best.map(|(_, place, queue)| (place, queue)))

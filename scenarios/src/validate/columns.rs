@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::document::decode::{Fields, brief, listed};
 use crate::document::{Diagnostics, Key, Node, Scalar, ScalarKind, Source, Value, ids};
 
-use super::names::{Part, is_name, parts};
+use crate::reading::names::{Part, is_name, parts};
 
 /// Most cases a scenario may have.
 const MOST_CASES: usize = 256;

@@ -9,8 +9,8 @@ use crate::plan::{CaseName, Plan, Proves};
 use crate::verdict::FindingName;
 
 use super::columns::Row;
-use super::reading::Reading;
 use super::{Known, checks, expect, limits, servers, tags::TAGS, work};
+use crate::reading::Reading;
 
 /// The keys of a scenario.
 pub(super) static KEYS: Keys = Keys::new(

@@ -7,8 +7,7 @@ use crate::plan::{Call, Expectation, Limits, Of, ServerPlan};
 use crate::scope::Scope;
 use crate::verdict::{Axis, FindingName, Level};
 
-use super::reading::Reading;
-use super::when::all_good;
+use crate::reading::{Reading, all_good};
 
 static KEYS: Keys = Keys::new(
     "`expect`",

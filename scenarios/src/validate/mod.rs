@@ -6,13 +6,10 @@
 
 mod checks;
 mod columns;
-mod content;
 mod document;
 mod expect;
+mod forms;
 mod limits;
-mod names;
-mod points;
-mod reading;
 mod servers;
 mod step_checks;
 mod steps;
@@ -26,18 +23,21 @@ use sha2::{Digest, Sha256};
 
 use crate::document::{Diagnostic, Diagnostics, Node, Source, decode::Fields, parse};
 use crate::plan::{CaseName, Plan};
+use crate::reading::Reading;
 
 pub use expect::FINDINGS;
-pub use reading::Reading;
-pub(crate) use servers::LANES;
 pub use tags::TAGS;
-pub(crate) use when::all_good;
 
 /// What a scenario may refer to that stands outside of its file.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// The defects of the reference client.
     pub defects: BTreeSet<String>,
+}
+
+/// The keys that a scenario has on the outside.
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    document::KEYS.known.iter().map(|(key, _)| *key)
 }
 
 /// Reads a scenario: one Plan for each of its cases.
@@ -52,7 +52,7 @@ pub fn scenario(
     seed: u64,
     known: &Known,
 ) -> Result<Vec<Plan>, Vec<Diagnostic>> {
-    let mut out = Diagnostics::new(source);
+    let mut out = Diagnostics::new(source).with_forms(forms::form);
     match read(source, name, seed, known, &mut out) {
         Some(plans) if out.is_empty() => Ok(plans),
         _ => Err(out.finish()),

@@ -4,12 +4,12 @@ use scripted_servers::script::{ConnectionAct, Listen, PathPattern, Route};
 
 use crate::document::decode::{Fields, Keys, brief, not_yet};
 use crate::document::{Key, Node, Span, Value, ids};
-use crate::faults::Listed;
+use crate::faults;
 use crate::plan::{LanesRequired, QueuePlan, ServerPlan};
 
-use super::names::is_name;
-use super::reading::Reading;
 use super::steps::{self, Place};
+use crate::reading::Reading;
+use crate::reading::names::is_name;
 
 /// Servers of a scenario; each takes a port.
 const MOST_SERVERS: usize = 100;
@@ -30,68 +30,15 @@ static KEYS: Keys = Keys::new(
     ],
 )
 .elsewhere(&[
-    ("respond", "a step of `script`"),
-    ("cut", "a step of `script`"),
-    ("raw", "a step of `script`"),
     ("applies", "a step of `script`"),
     ("then", "a step of `script`"),
     ("status", "`respond` of a step of `script`"),
 ])
+.owner(|key| {
+    let is_behaviour = faults::words().contains(&key);
+    is_behaviour.then(|| "a step of `script`".to_owned())
+})
 .not_yet(&["models", "tls", "protocol"]);
-
-/// The words of the lanes around the steps.
-pub(crate) const LANES: &[Listed] = &[
-    lane(
-        "then",
-        "close",
-        "the connection, idle since the answer, is closed",
-        "then: { close: 100ms }",
-    ),
-    lane(
-        "then",
-        "reset",
-        "the connection, idle since the answer, is reset",
-        "then: { reset: 100ms }",
-    ),
-    lane(
-        "connections",
-        "reset",
-        "an accepted connection is reset",
-        "connections: [reset, serve]",
-    ),
-    lane(
-        "connections",
-        "close",
-        "an accepted connection is closed",
-        "connections: [close, serve]",
-    ),
-    lane(
-        "connections",
-        "hang",
-        "an accepted connection is never read",
-        "connections: [hang]",
-    ),
-    lane(
-        "listen",
-        "refuse",
-        "nobody listens: every attempt to connect is refused",
-        "listen: refuse",
-    ),
-];
-
-const fn lane(
-    place: &'static str,
-    word: &'static str,
-    summary: &'static str,
-    example: &'static str,
-) -> Listed {
-    Listed {
-        place,
-        word,
-        summary,
-        example,
-    }
-}
 
 /// Reads `servers`, and makes their names known to the rest.
 pub(super) fn servers(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Vec<ServerPlan>> {

@@ -7,8 +7,8 @@ use crate::document::decode::Fields;
 use crate::document::{Node, ids};
 use crate::plan::StepPlan;
 
-use super::reading::Reading;
 use super::steps::Place;
+use crate::reading::Reading;
 
 /// Checks one step as a whole.
 pub(super) fn check(
@@ -54,7 +54,7 @@ pub(super) fn check(
 
 fn check_wire(step: &StepPlan, fields: &Fields<'_>, reading: &mut Reading<'_>) {
     if let Some((key, _)) = fields.entry("then")
-        && step.fault.ends_connection()
+        && step.fault.behaviour().ends_connection()
     {
         reading
             .out
@@ -91,7 +91,7 @@ fn check_inside_head(
     place: &Place<'_>,
     reading: &mut Reading<'_>,
 ) {
-    let Some((key, _)) = fields.entry("cut") else {
+    let Some((key, _)) = fields.entry(step.fault.word()) else {
         return;
     };
     let why = if !place.is_script() {

@@ -10,54 +10,36 @@ use crate::document::{Node, ids};
 use crate::faults;
 use crate::plan::StepPlan;
 
-use super::reading::Reading;
 use super::servers::too_much;
 use super::step_checks;
-use super::when::all_good;
+use crate::reading::Reading;
+use crate::reading::all_good;
 
-static KEYS: Keys = Keys::new(
-    "a step",
-    &[
-        ("when", "which requests it takes"),
-        ("times", "how many it takes: a number, or `always`"),
-        ("applies", "the effect that is counted"),
-        ("key", "the business key of the effect"),
-        ("delay", "the time between the point and the act"),
-        ("then", "how the idle connection ends after the answer"),
-        ("required", "whether it must have fired"),
-        ("name", "a name for moments"),
-        ("respond", "an answer, faults included"),
-        ("cut", "read up to a point, answer nothing, end"),
-        ("raw", "exact bytes instead of an answer"),
-    ],
-)
-.elsewhere(&[
-    ("status", "`respond`"),
-    ("headers", "`respond`"),
-    ("body", "`respond`"),
-    ("retry_after", "`respond`"),
-    ("framing", "`respond`"),
-    ("says_length", "`respond`"),
-    ("chunks", "`respond`"),
-    ("drip", "`respond`"),
-    ("stall", "`respond`"),
-    ("after", "`cut`"),
-    ("with", "`cut`"),
-    ("connection", "`when`"),
-    ("method", "`when`"),
-    ("since", "`when`"),
-    ("until", "`when`"),
-    ("close", "`then`, or `cut: {with: close}`"),
-    ("reset", "`then`, or `cut: {with: reset}`"),
-])
-.not_yet(&[
-    "reads",
-    "slow_read",
-    "takes",
-    "through",
-    "tunnel",
-    "refuse_stream",
-]);
+/// What a step has beside its behaviour.
+const OWN: &[(&str, &str)] = &[
+    ("when", "which requests it takes"),
+    ("times", "how many it takes: a number, or `always`"),
+    ("applies", "the effect that is counted"),
+    ("key", "the business key of the effect"),
+    ("delay", "the time between the point and the act"),
+    ("then", "how the idle connection ends after the answer"),
+    ("required", "whether it must have fired"),
+    ("name", "a name for moments"),
+];
+
+static WITH_BEHAVIOURS: [(&str, &str); OWN.len() + faults::COUNT] = faults::with_behaviours(OWN);
+
+static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
+    .elsewhere(&[
+        ("connection", "`when`"),
+        ("method", "`when`"),
+        ("since", "`when`"),
+        ("until", "`when`"),
+        ("close", "`then`, or `cut: {with: close}`"),
+        ("reset", "`then`, or `cut: {with: reset}`"),
+    ])
+    .owner(|key| faults::owner(key).map(|word| format!("`{word}`")))
+    .not_yet(faults::NOT_YET);
 
 /// Steps of a queue.
 const MOST_STEPS: usize = 1000;
@@ -128,7 +110,7 @@ fn step(
     let required = fields.get("required");
     let required = required.map(|node| node.truth("`required`", reading.out));
     unused_name(&fields, reading);
-    let behaviour = fields.one_of(&["respond", "cut", "raw"], reading.out);
+    let behaviour = fields.one_of(&faults::words(), reading.out);
     let fault = behaviour.and_then(|(word, _, value)| faults::decode(word, value, reading));
     let step = StepPlan {
         line: reading.out.line(&node.span),

@@ -5,7 +5,7 @@ use scripted_servers::script::{ConnectionUse, FieldTest, When};
 use crate::document::decode::Keys;
 use crate::document::{Node, ids};
 
-use super::reading::Reading;
+use crate::reading::{Reading, all_good};
 
 static KEYS: Keys = Keys::new(
     "`when`",
@@ -140,14 +140,5 @@ impl Reading<'_> {
             return None;
         }
         Some(text.to_owned())
-    }
-}
-
-/// Turns "not there, wrong or good" into "wrong, or perhaps there".
-pub(crate) fn all_good<T>(read: Option<Option<T>>) -> Option<Option<T>> {
-    match read {
-        None => Some(None),
-        Some(None) => None,
-        Some(good) => Some(good),
     }
 }

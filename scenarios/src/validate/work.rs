@@ -8,8 +8,7 @@ use crate::manifest::OperationName;
 use crate::plan::{BodyAs, Call, Request};
 use crate::template::{Piece, Template};
 
-use super::reading::Reading;
-use super::when::all_good;
+use crate::reading::{Reading, all_good};
 
 /// Most calls of one case.
 const MOST_CALLS: u64 = 1000;

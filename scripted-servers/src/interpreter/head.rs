@@ -83,7 +83,7 @@ impl<T: Transport> Run<'_, T> {
         }
         Some(Answer {
             body_bytes: 0,
-            body_sha256: Some(crate::request::digest(&[])),
+            body_sha256: Some(crate::digest::sha256(&[])),
             whole: answer.status.is_some(),
             ..answer
         })

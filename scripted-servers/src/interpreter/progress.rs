@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::connection::{Connection, Part, Proof, micros};
 use crate::event::{Lane, What};
-use crate::select::path_of;
+use crate::route::path_of;
 use crate::transport::Transport;
 use crate::wire::{Effect, KeySource, WireStep};
 

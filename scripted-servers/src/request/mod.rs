@@ -124,7 +124,9 @@ impl Request {
     /// SHA-256 of the content in lower-case hex; none when there is none. Ends
     /// the counting.
     pub(crate) fn take_digest(&mut self) -> Option<String> {
-        self.digest.take().map(|digest| hex(&digest.finalize()))
+        self.digest
+            .take()
+            .map(|digest| crate::digest::hex(&digest.finalize()))
     }
 
     /// The content as JSON, where it was kept, is whole and is JSON.
@@ -203,21 +205,6 @@ impl Request {
         }
         !self.body.awaits_continue() && self.body.length().unwrap_or(self.content) <= SMALL
     }
-}
-
-/// SHA-256 in lower-case hex.
-pub(crate) fn digest(content: &[u8]) -> String {
-    hex(&Sha256::digest(content))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)].into());
-        text.push(DIGITS[usize::from(byte & 15)].into());
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::script::Route;
+use crate::route::path_of;
+use crate::script::{PathPattern, Route};
 use crate::wire::WireProgram;
 
 fn queue(method: Option<&str>, path: PathPattern) -> Queue {
@@ -322,15 +323,15 @@ proptest! {
         let path = PATHS[place];
         let takes = |queue: &Queue| {
             queue.route.method.as_deref().is_none_or(|method| method == "GET")
-                && weight(&queue.route.path, path).is_some()
+                && queue.route.path.closeness(path).is_some()
         };
         let chosen = route(&queues, "GET", path);
         prop_assert_eq!(chosen.is_some(), queues.iter().any(takes));
         if let Some(chosen) = chosen {
             prop_assert!(takes(&queues[chosen]));
-            let best = weight(&queues[chosen].route.path, path);
+            let best = queues[chosen].route.path.closeness(path);
             for queue in queues.iter().filter(|queue| takes(queue)) {
-                prop_assert!(weight(&queue.route.path, path) <= best);
+                prop_assert!(queue.route.path.closeness(path) <= best);
             }
         }
     }

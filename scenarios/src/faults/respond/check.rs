@@ -3,14 +3,14 @@
 
 use scripted_servers::wire::{End, Position};
 
+use super::message::Message;
 use super::{Framing, Respond, ResponsePoint};
 use crate::document::decode::Fields;
 use crate::document::ids;
-use crate::message::Message;
 use crate::plan::Content;
+use crate::reading::Reading;
 use crate::rendering::{Format, Rendering};
 use crate::template::Bindings;
-use crate::validate::Reading;
 
 /// Checks one answer as a whole.
 pub(super) fn check(respond: &Respond, fields: &Fields<'_>, reading: &mut Reading<'_>) -> bool {

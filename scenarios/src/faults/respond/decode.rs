@@ -5,11 +5,11 @@ use std::time::Duration;
 use scripted_servers::wire::{End, Position};
 
 use super::{Framing, Respond, ResponsePoint, RetryAfter, check};
-use crate::document::decode::Keys;
+use crate::document::decode::{Keys, not_yet, unknown_word};
 use crate::document::{Node, Span, Value, ids};
-use crate::validate::{Reading, all_good};
+use crate::reading::{Reading, all_good};
 
-static KEYS: Keys = Keys::new(
+pub(super) static KEYS: Keys = Keys::new(
     "`respond`",
     &[
         ("status", "the status code"),
@@ -74,7 +74,7 @@ static CUT: Keys = Keys::new(
 );
 
 /// Reads the parameters.
-pub(in crate::faults) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> {
+pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> {
     let fields = node.fields(&KEYS, reading.out)?;
     let status = fields.need("status", reading.out);
     let status = status.and_then(|node| node.number("a status", 200..=599, reading.out));
@@ -216,7 +216,7 @@ fn stall(node: &Node, reading: &mut Reading<'_>) -> Option<(ResponsePoint, Durat
     let fields = node.fields(&STALL, reading.out)?;
     let after = fields.need("after", reading.out);
     let pause = fields.need("for", reading.out);
-    let after = after.and_then(|node| reading.response_point(node));
+    let after = after.and_then(|node| response_point(node, reading));
     let pause = pause.and_then(|node| node.duration("`for`", reading.out));
     Some((after?, pause?))
 }
@@ -225,7 +225,7 @@ fn cut(node: &Node, reading: &mut Reading<'_>) -> Option<(ResponsePoint, End)> {
     let fields = node.fields(&CUT, reading.out)?;
     let after = fields.need("after", reading.out);
     let with = fields.need("with", reading.out);
-    let point = after.and_then(|node| reading.response_point(node));
+    let point = after.and_then(|node| response_point(node, reading));
     let with = with.and_then(|node| reading.end(node));
     if let (Some(ResponsePoint::Head(Position::Bytes(0))), Some(after)) = (point, after)
         && is_written_inside(after, &node.span)
@@ -254,4 +254,35 @@ fn is_written_inside(node: &Node, outer: &Span) -> bool {
         && entries
             .iter()
             .all(|(_, value)| is_written_inside(value, outer))
+}
+
+/// A point in an answer.
+fn response_point(node: &Node, reading: &mut Reading<'_>) -> Option<ResponsePoint> {
+    let (key, value) = node.tagged("a point in an answer", reading.out)?;
+    let position = |out: &mut _| value.position("a place in an answer", out);
+    match key.text.as_str() {
+        "head" => position(reading.out).map(ResponsePoint::Head),
+        "body" => position(reading.out).map(ResponsePoint::Body),
+        "wire" => position(reading.out).map(ResponsePoint::Wire),
+        "chunks" => value
+            .number("a number of chunks", 0..=1_000_000, reading.out)
+            .map(ResponsePoint::Chunks),
+        word @ ("events" | "inside_event") => {
+            not_yet(&key.span, word, reading.out);
+            None
+        }
+        "request" => {
+            reading
+                .out
+                .report(ids::WRONG_KIND, &key.span, "this is a point in a request")
+                .label("an answer has none of it")
+                .help("to end a connection without an answer, write the behaviour `cut`");
+            None
+        }
+        word => {
+            let words = ["head", "body", "wire", "chunks"].into_iter();
+            unknown_word(&key.span, word, "a part of an answer", words, reading.out);
+            None
+        }
+    }
 }

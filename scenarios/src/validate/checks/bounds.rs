@@ -1,10 +1,9 @@
 //! The least and the most that a script allows to be counted.
 
 use scripted_servers::script::{ConnectionAct, Listen, Times, When};
-use scripted_servers::wire::{End, RequestPoint};
+use scripted_servers::wire::RequestPoint;
 
 use crate::expected::Expected;
-use crate::faults::Fault;
 use crate::matcher::Matcher;
 use crate::plan::{QueuePlan, Request, ServerPlan, StepPlan};
 use crate::target;
@@ -59,7 +58,9 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         .iter()
         .any(|call| matches!(call.request, Request::Operation { .. }));
     let most = match view.plan.limits.attempts {
-        Some(attempts) if !operations && !view.may_redirect() && !view.has_stale_connections() => {
+        Some(attempts)
+            if !operations && !view.plan.may_redirect() && !view.has_stale_connections() =>
+        {
             Some(direct.saturating_mul(u64::from(attempts)))
         }
         _ => None,
@@ -70,7 +71,9 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         .all(|act| *act == ConnectionAct::Serve);
     let steps = || server.queues.iter().flat_map(|queue| &queue.steps);
     let read_whole = steps().all(|step| step.fault.request_point() == RequestPoint::Request);
-    let least = match (served && read_whole, view.steps().any(may_hang)) {
+    let mut all = view.plan.steps();
+    let may_hang = all.any(|step| step.fault.behaviour().may_hang());
+    let least = match (served && read_whole, may_hang) {
         (false, _) => 0,
         // After a call that never ends the next is never made.
         (true, true) => direct.min(1),
@@ -85,16 +88,6 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         None => 0,
     };
     (least.min(stopped_at), most)
-}
-
-fn may_hang(step: &StepPlan) -> bool {
-    match &step.fault {
-        Fault::Respond(respond) => {
-            respond.is_endless() || matches!(respond.cut, Some((_, End::Hang)))
-        }
-        Fault::Cut(cut) => cut.with == End::Hang,
-        Fault::Raw(_) => true,
-    }
 }
 
 /// The most that an effect can be counted.

@@ -10,9 +10,9 @@ use crate::assertions::Assertion;
 use crate::assertions::header::Field;
 use crate::document::{Node, Value, ids};
 use crate::expected::Expected;
-use crate::faults::Fault;
+use crate::faults::shown::{TOO_MUCH_FOR_KERNEL, WHOLE_IN_KERNEL};
 use crate::matcher::Matcher;
-use crate::plan::{Expectation, Request, ServerPlan, StepPlan};
+use crate::plan::{Expectation, Request, ServerPlan};
 use crate::target;
 use crate::template::Bindings;
 use crate::verdict::{Level, Outcome};
@@ -20,7 +20,7 @@ use crate::verdict::{Level, Outcome};
 use super::bounds::{applied, delivered, out_of_bounds};
 use super::times::own_time;
 use super::{View, entries, findings};
-use crate::validate::reading::Reading;
+use crate::reading::Reading;
 
 /// Checks all expectations against the script.
 pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
@@ -88,7 +88,9 @@ fn contradiction(view: &View<'_>, expectation: &Expectation) -> Option<(&'static
         }
         Assertion::Outcome(Expected::Fits(Matcher::OneOf(words))) => {
             let success = words.iter().all(|word| *word == Outcome::Success);
-            (success && !view.steps().any(can_succeed)).then(|| {
+            let mut steps = view.plan.steps();
+            let can_succeed = steps.any(|step| step.fault.behaviour().may_succeed());
+            (success && !can_succeed).then(|| {
                 let why = "no step answers with a whole 2xx".to_owned();
                 ("no call can succeed here", why)
             })
@@ -102,19 +104,6 @@ fn contradiction(view: &View<'_>, expectation: &Expectation) -> Option<(&'static
             })
         }
         _ => None,
-    }
-}
-
-fn can_succeed(step: &StepPlan) -> bool {
-    match &step.fault {
-        Fault::Respond(respond) => {
-            (200..300).contains(&respond.status)
-                && respond.cut.is_none()
-                && respond.promises_no_more_than_it_sends()
-                && !respond.is_endless()
-        }
-        Fault::Cut(_) => false,
-        Fault::Raw(_) => true,
     }
 }
 
@@ -138,7 +127,7 @@ fn first_wait(view: &View<'_>) -> Option<Duration> {
     let step = queue.steps.first()?;
     let impatient = plan.limits.idle.is_some() || plan.limits.total.is_some();
     let certain = served && !impatient && step.when == When::default() && step.then.is_none();
-    certain.then(|| own_time(step, plan))
+    certain.then(|| own_time(step))
 }
 
 /// Why a field that is compared between requests can not differ.
@@ -146,18 +135,13 @@ fn nothing_to_compare(view: &View<'_>, expectation: &Expectation) -> Option<&'st
     let Assertion::Header(header) = &expectation.assertion else {
         return None;
     };
-    let once = view.plan.limits.attempts == Some(1) && !view.may_redirect();
+    let once = view.plan.limits.attempts == Some(1) && !view.plan.may_redirect();
     match &header.is {
         Some(Field::Same) if once => Some("each call sends one request only"),
         Some(Field::Distinct) if view.plan.calls.len() == 1 => Some("there is one call only"),
         _ => None,
     }
 }
-
-/// Bytes that a client's kernel and ours can hold between them.
-const IN_FLIGHT: u64 = 1 << 20;
-/// Requests up to this size arrive whole, however far they are read.
-const SMALL: u64 = 16 << 10;
 
 /// Whether a large request may or may not have arrived when it is cut, so that
 /// an exact count would be one of chance.
@@ -198,7 +182,7 @@ fn is_chance(view: &View<'_>, server: &ServerPlan) -> bool {
             Request::Literal { body, .. } => body.as_ref()?.length(),
             Request::Operation { size, .. } => *size,
         });
-    let large: Vec<u64> = bodies.filter(|length| *length > SMALL).collect();
+    let large: Vec<u64> = bodies.filter(|length| *length > WHOLE_IN_KERNEL).collect();
     let at_accept = server
         .connections
         .iter()
@@ -209,7 +193,7 @@ fn is_chance(view: &View<'_>, server: &ServerPlan) -> bool {
         at_accept
             || read
                 .iter()
-                .any(|point| still_to_come(*point, *length) < IN_FLIGHT)
+                .any(|point| still_to_come(*point, *length) < TOO_MUCH_FOR_KERNEL)
     })
 }
 
@@ -294,7 +278,7 @@ fn lonely_honest(view: &View<'_>, reading: &mut Reading<'_>) {
     let only_honest = musts
         .iter()
         .all(|one| matches!(one.assertion, Assertion::Honest));
-    let applies = view.steps().any(|step| step.applies.is_some());
+    let applies = view.plan.steps().any(|step| step.applies.is_some());
     if !only_honest || applies || musts.is_empty() {
         return;
     }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::assertions::Assertion;
 use crate::document::decode::listed;
 use crate::document::ids;
 use crate::verdict::{FindingName, Level};
 
 use super::{View, entries};
-use crate::validate::reading::Reading;
+use crate::reading::Reading;
 
 /// Whether any expectation can give the finding that `proves` names.
 pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
@@ -21,7 +20,7 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
         .iter()
         .filter(|one| one.level != Level::Info);
     let possible: BTreeSet<_> = levels
-        .flat_map(|one| findings(&one.assertion))
+        .flat_map(|one| one.assertion.findings())
         .chain(WITHOUT_ASSERTION)
         .copied()
         .collect();
@@ -55,35 +54,3 @@ const WITHOUT_ASSERTION: &[FindingName] = &[
     FindingName::Hung,
     FindingName::Crashed,
 ];
-
-/// The findings that an assertion can give.
-fn findings(assertion: &Assertion) -> &'static [FindingName] {
-    use FindingName as F;
-    match assertion {
-        Assertion::Delivered(_) => &[F::DuplicateDelivery, F::OverBudget, F::GaveUpEarly],
-        Assertion::Started(_) | Assertion::Connections(_) => &[F::OverBudget, F::GaveUpEarly],
-        Assertion::Applied(_) | Assertion::PerKey(_) => &[F::DuplicateEffect, F::LostResult],
-        Assertion::Outcome(_) => &[
-            F::FalseSuccess,
-            F::FalseFailure,
-            F::Masquerade,
-            F::Hung,
-            F::Crashed,
-            F::WrongOutcome,
-        ],
-        Assertion::Honest => &[
-            F::Masquerade,
-            F::FalseSuccess,
-            F::FabricatedAnswer,
-            F::FalseFailure,
-            F::DuplicateEffect,
-        ],
-        Assertion::Error(_) => &[F::Masquerade, F::FalseSuccess, F::CauseLost],
-        Assertion::Status(_) => &[F::FalseSuccess, F::FabricatedAnswer, F::WrongOutcome],
-        Assertion::Body(_) => &[F::FalseSuccess, F::LostResult],
-        Assertion::Elapsed(_) => &[F::Hung, F::GaveUpEarly],
-        Assertion::Gap(_) => &[F::EarlyRetry, F::LateRetry],
-        Assertion::Header(_) => &[F::KeyChanged, F::SecretLeaked, F::WrongRequest],
-        Assertion::Order(_) => &[F::WrongOrder],
-    }
-}

@@ -13,10 +13,10 @@ mod times;
 
 use crate::document::decode::Fields;
 use crate::document::{Key, Node, Value, ids};
-use crate::faults::Fault;
+use crate::faults::Redirects;
 use crate::plan::{Plan, QueuePlan, ServerPlan, StepPlan};
 
-use super::reading::Reading;
+use crate::reading::Reading;
 
 /// Checks a case. `document` is its tree with the columns replaced.
 pub(super) fn check(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_>) {
@@ -102,31 +102,21 @@ impl<'a> View<'a> {
         }
     }
 
-    fn steps(&self) -> impl Iterator<Item = &'a StepPlan> {
-        let queues = self.plan.servers.iter().flat_map(|server| &server.queues);
-        queues.flat_map(|queue| &queue.steps)
-    }
-
-    /// Whether a step writes exact bytes, which may say anything.
-    fn has_raw(&self) -> bool {
-        self.steps().any(|step| matches!(step.fault, Fault::Raw(_)))
+    /// Whether an answer may send a client to a place that nobody can name.
+    fn may_lead_anywhere(&self) -> bool {
+        let anywhere = |step: &StepPlan| {
+            let redirects = step.fault.behaviour().redirects();
+            redirects == Redirects::Anywhere
+        };
+        self.plan.steps().any(anywhere)
     }
 
     /// Whether a used connection may end, after which clients send again without
     /// counting it as an attempt.
     fn has_stale_connections(&self) -> bool {
-        self.steps()
+        self.plan
+            .steps()
             .any(|step| step.then.is_some() || step.when.connection.is_some())
-    }
-
-    /// Whether an answer may send a client somewhere else.
-    fn may_redirect(&self) -> bool {
-        let redirects = |step: &StepPlan| match &step.fault {
-            Fault::Respond(respond) => (300..400).contains(&respond.status),
-            Fault::Raw(_) => true,
-            Fault::Cut(_) => false,
-        };
-        self.steps().any(redirects)
     }
 }
 

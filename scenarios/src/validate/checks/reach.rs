@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use scripted_servers::script::Route;
 use scripted_servers::wire::{Position, RequestPoint};
 
-use crate::counter;
 use crate::document::ids;
 use crate::plan::Request;
 use crate::target;
 
 use super::{QueueView, StepView, View};
-use crate::validate::reading::Reading;
+use crate::reading::Reading;
 
 /// Checks servers, routes and steps.
 pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
@@ -91,8 +90,8 @@ fn request_points(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_
 /// written.
 fn requests(view: &View<'_>, reading: &mut Reading<'_>) {
     let plan = view.plan;
-    // Exact bytes may redirect to anywhere.
-    if view.has_raw() {
+    // Exact bytes, for one, may redirect to anywhere.
+    if view.may_lead_anywhere() {
         return;
     }
     for server in &plan.servers {
@@ -123,7 +122,7 @@ fn route(
         path: queue.plan.route.path.clone(),
     };
     let mut paths = reached.iter().map(|(_, path)| path);
-    if paths.any(|path| counter::fits(&route, "", path)) {
+    if paths.any(|path| route.takes("", path)) {
         return;
     }
     reading

@@ -3,40 +3,16 @@
 use std::time::Duration;
 
 use crate::document::{Span, ids};
-use crate::faults::Fault;
-use crate::faults::raw::RawPart;
-use crate::plan::{Content, Plan, StepPlan};
+use crate::plan::StepPlan;
 
 use super::View;
-use crate::validate::reading::Reading;
+use crate::reading::Reading;
 
 /// How long a step itself takes, when nobody cuts it short.
-pub(super) fn own_time(step: &StepPlan, case: &Plan) -> Duration {
-    let mut time = step.delay;
-    if let Some((_, idle)) = step.then {
-        time += idle;
-    }
-    match &step.fault {
-        Fault::Respond(respond) => {
-            time += respond.stall.map_or(Duration::ZERO, |(_, pause)| pause);
-            if let Some((bytes, every)) = respond.drip {
-                let length = respond.body.as_ref().and_then(Content::length);
-                let pieces = length.unwrap_or(0) / bytes.max(1);
-                let most = case.deadline.saturating_mul(2);
-                let pieces = u32::try_from(pieces).unwrap_or(u32::MAX);
-                time += every.saturating_mul(pieces).min(most);
-            }
-        }
-        Fault::Raw(raw) => {
-            for part in &raw.parts {
-                if let RawPart::Pause(pause) = part {
-                    time += *pause;
-                }
-            }
-        }
-        Fault::Cut(_) => {}
-    }
-    time
+pub(super) fn own_time(step: &StepPlan) -> Duration {
+    let idle = step.then.map_or(Duration::ZERO, |(_, idle)| idle);
+    let behaviour = step.fault.behaviour().own_time();
+    step.delay.saturating_add(idle).saturating_add(behaviour)
 }
 
 /// Checks every wait that is written against the deadline.
@@ -53,7 +29,7 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
     };
     let patience = plan.limits.idle.into_iter().chain(plan.limits.total).min();
     view.each_step(|step| {
-        let time = own_time(step.plan, plan);
+        let time = own_time(step.plan);
         // A client with less patience than that ends the step itself.
         if time >= plan.deadline && patience.is_none_or(|patience| patience >= plan.deadline) {
             say(

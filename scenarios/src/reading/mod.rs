@@ -1,4 +1,11 @@
-//! What is known while one case of a scenario is read.
+//! Reading one case of a scenario: what is known meanwhile, and the values that
+//! many places of the language share: names, contents, points.
+//!
+//! Faults and validation read with it; it knows neither.
+
+mod content;
+pub(crate) mod names;
+mod points;
 
 use std::collections::BTreeSet;
 
@@ -7,24 +14,24 @@ use crate::document::{Diagnostics, Source, Span, ids};
 
 /// The state of reading one case: where mistakes go, and which names there are.
 #[derive(Debug)]
-pub struct Reading<'a> {
+pub(crate) struct Reading<'a> {
     /// Mistakes of this case.
     pub(crate) out: &'a mut Diagnostics,
     /// What is a mistake only if it is one in every case: a step that no case
     /// can reach, a server that no case mentions.
     pub(crate) in_every_case: &'a mut Diagnostics,
     /// The text, to find places inside values.
-    pub(super) source: &'a Source,
+    pub(crate) source: &'a Source,
     /// Names of the servers.
-    pub(super) servers: Vec<String>,
+    pub(crate) servers: Vec<String>,
     /// Names of the columns, for suggestions; they are replaced already.
-    pub(super) columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// Servers that some text mentions.
-    pub(super) mentioned: BTreeSet<String>,
+    pub(crate) mentioned: BTreeSet<String>,
     /// The call that is being read, for `{n}`.
-    pub(super) call: Option<u32>,
+    pub(crate) call: Option<u32>,
     /// Bytes of content that the case would hold in memory.
-    pub(super) content_bytes: u64,
+    pub(crate) content_bytes: u64,
 }
 
 impl Reading<'_> {
@@ -61,5 +68,14 @@ impl Reading<'_> {
                 .label("with this, the scenario holds more than 256 MiB")
                 .help("smaller bodies show the same; `endless` costs nothing");
         }
+    }
+}
+
+/// Turns "not there, wrong or good" into "wrong, or perhaps there".
+pub(crate) fn all_good<T>(read: Option<Option<T>>) -> Option<Option<T>> {
+    match read {
+        None => Some(None),
+        Some(None) => None,
+        Some(good) => Some(good),
     }
 }

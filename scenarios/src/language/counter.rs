@@ -4,8 +4,6 @@
 use scripted_servers::script::{PathPattern, Route};
 use serde::{Deserialize, Serialize};
 
-use crate::judge::facts::Exchange;
-
 /// Requests at one server, perhaps only those that fit a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,16 +43,6 @@ impl Counter {
             text: text.to_owned(),
         })
     }
-
-    /// Whether it counts a request of which only the server is known, or also
-    /// the head.
-    pub fn counts(&self, exchange: &Exchange) -> bool {
-        self.server == exchange.place.server
-            && self.route.as_ref().is_none_or(|route| {
-                let head = exchange.head.as_ref();
-                head.is_some_and(|head| fits(route, &head.method, &head.target))
-            })
-    }
 }
 
 /// A pattern as in `routes`.
@@ -78,21 +66,6 @@ fn is_method(word: &str) -> bool {
             .all(|letter| letter.is_ascii_uppercase() || letter == '-')
 }
 
-/// Whether a route takes a request; the query is no part of the path.
-pub fn fits(route: &Route, method: &str, target: &str) -> bool {
-    let path = target.split('?').next().unwrap_or(target);
-    let path_fits = match &route.path {
-        PathPattern::Any => true,
-        PathPattern::Exact(exact) => path == exact,
-        PathPattern::Prefix(prefix) => path.starts_with(prefix.as_str()),
-    };
-    path_fits
-        && route
-            .method
-            .as_deref()
-            .is_none_or(|wanted| wanted == method)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,11 +75,13 @@ mod tests {
         assert_eq!(Counter::parse("api"), Some(Counter::server("api")));
         let jobs = Counter::parse("api POST /jobs/*").and_then(|counter| counter.route);
         let jobs = jobs.expect("a pattern");
-        assert!(fits(&jobs, "POST", "/jobs/1?x=2"));
-        assert!(!fits(&jobs, "GET", "/jobs/1"));
-        assert!(!fits(&jobs, "POST", "/job"));
+        assert!(jobs.takes("POST", "/jobs/1?x=2"));
+        // The absolute form, as it is sent to a proxy, is the same request.
+        assert!(jobs.takes("POST", "http://api:80/jobs/1?x=2"));
+        assert!(!jobs.takes("GET", "/jobs/1"));
+        assert!(!jobs.takes("POST", "/job"));
         let end = Counter::parse("api /end").and_then(|counter| counter.route);
-        assert!(fits(&end.expect("a pattern"), "PUT", "/end?again"));
+        assert!(end.expect("a pattern").takes("PUT", "/end?again"));
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! Everything that depends on the client's manifest (operations, the format of
 //! an API) and on the servers' addresses is filled in here, and nothing else.
 
+pub mod rendering;
+pub mod target;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -88,7 +91,7 @@ fn step_of(step: &StepPlan, with: &Rendering<'_>) -> Step {
 /// path, and a step inside the head is taken before the path is known.
 fn route(plan: &Plan, server: &ServerPlan, queue: &QueuePlan, manifest: &Manifest) -> Route {
     let open = matches!(queue.route.path, PathPattern::Any)
-        && !may_redirect(plan)
+        && !plan.may_redirect()
         && !queue.steps.iter().any(|step| step.fault.is_inside_head());
     let requests: Option<BTreeSet<(&str, &str)>> = plan
         .calls
@@ -114,17 +117,6 @@ fn route(plan: &Plan, server: &ServerPlan, queue: &QueuePlan, manifest: &Manifes
         },
         _ => queue.route.clone(),
     }
-}
-
-fn may_redirect(plan: &Plan) -> bool {
-    let queues = plan.servers.iter().flat_map(|server| &server.queues);
-    queues
-        .flat_map(|queue| &queue.steps)
-        .any(|step| match &step.fault {
-            Fault::Respond(respond) => (300..400).contains(&respond.status),
-            Fault::Raw(_) => true,
-            Fault::Cut(_) => false,
-        })
 }
 
 /// The calls of a case. Whoever asks has made sure that the client has the
@@ -203,6 +195,17 @@ fn operation_call(
 }
 
 impl Plan {
+    /// Whether an answer may send a client somewhere else.
+    pub(crate) fn may_redirect(&self) -> bool {
+        self.steps().any(|step| step.fault.may_redirect())
+    }
+
+    /// The steps of all servers.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &StepPlan> {
+        let queues = self.servers.iter().flat_map(|server| &server.queues);
+        queues.flat_map(|queue| &queue.steps)
+    }
+
     /// The same case with everything that is required switched off: plain empty
     /// answers, open ports, served connections. What was required stays so;
     /// it can not fire any more, and a judge that sees that says inconclusive.

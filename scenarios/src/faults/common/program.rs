@@ -9,15 +9,15 @@ use crate::plan::StepPlan;
 /// A fault has one `Fired`, behind all that makes it true; what a client ends
 /// before that, in a delay, a drip or a stall, the interpreter counts as fired.
 /// A plain step has none, since nothing about it could happen.
-pub(crate) struct Program<'s> {
+pub(in crate::faults) struct Program<'s> {
     step: &'s StepPlan,
-    pub(crate) steps: Vec<WireStep>,
+    pub(in crate::faults) steps: Vec<WireStep>,
 }
 
 impl<'s> Program<'s> {
     /// Reads the request up to the point, counts the effect and waits the
     /// step's delay.
-    pub(crate) fn begin(step: &'s StepPlan, point: RequestPoint) -> Self {
+    pub(in crate::faults) fn begin(step: &'s StepPlan, point: RequestPoint) -> Self {
         let mut steps = vec![WireStep::ReadUntil(point)];
         steps.extend(step.applies.clone().map(WireStep::Effect));
         if !step.delay.is_zero() {
@@ -27,14 +27,14 @@ impl<'s> Program<'s> {
     }
 
     /// The connection ends, which is the fault.
-    pub(crate) fn end(mut self, proof: &'static str, end: End) -> Vec<WireStep> {
+    pub(in crate::faults) fn end(mut self, proof: &'static str, end: End) -> Vec<WireStep> {
         self.steps.push(WireStep::Fired(proof));
         self.steps.push(WireStep::End(end));
         self.steps
     }
 
     /// All bytes were sent; the connection stays, or ends when it stays idle.
-    pub(crate) fn keep(mut self) -> Vec<WireStep> {
+    pub(in crate::faults) fn keep(mut self) -> Vec<WireStep> {
         if self.step.is_fault() {
             self.steps.push(WireStep::AwaitAcknowledged);
         }

@@ -7,11 +7,11 @@ use crate::document::decode::{brief, listed, nearest};
 use crate::document::{Node, Span, ids};
 use crate::template::{Piece, Template};
 
-use super::reading::Reading;
+use super::Reading;
 
 /// A part of a text, with what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part<'t> {
+pub(crate) enum Part<'t> {
     /// Text as it stands.
     Text(&'t str),
     /// `{{word}}`, with the word.
@@ -21,7 +21,7 @@ pub(super) enum Part<'t> {
 }
 
 /// Splits a text at its names.
-pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
+pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut begun, mut at) = (0, 0);
     while let Some(found) = text[at..].find('{') {
@@ -56,7 +56,7 @@ fn word_before<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
 }
 
 /// Whether a word can be the name of a server or a column.
-pub(super) fn is_name(word: &str) -> bool {
+pub(crate) fn is_name(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_lowercase())
         && word.chars().all(is_name_character)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use scripted_servers::wire::Position;
 
-use crate::faults::respond::{Framing, Respond, ResponsePoint, RetryAfter};
+use super::{Framing, Respond, ResponsePoint, RetryAfter};
 use crate::rendering::{Rendered, Rendering};
 
 /// Bytes of an HTTP-date (RFC 9110 section 5.6.7).
@@ -17,21 +17,21 @@ const ENDLESS_PIECE: usize = 16 << 10;
 
 /// An answer, laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Message {
+pub(super) struct Message {
     /// Head and content as they go on the wire; of an endless content as much
     /// as is needed to reach the points of the step.
-    pub(crate) bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// Length of the head.
-    pub(crate) head: usize,
+    pub(super) head: usize,
     /// Where an HTTP-date stands, and how far from now it is.
-    pub(crate) date: Option<(usize, Duration)>,
+    pub(super) date: Option<(usize, Duration)>,
     /// What is repeated behind the bytes without end.
-    pub(crate) endless: Option<Vec<u8>>,
+    pub(super) endless: Option<Vec<u8>>,
     /// After how many bytes a client has a whole message; none: only an end of
     /// the connection, or nothing, makes it whole.
-    pub(crate) complete: Option<usize>,
+    pub(super) complete: Option<usize>,
     /// The content.
-    pub(crate) content: Vec<u8>,
+    pub(super) content: Vec<u8>,
     /// The pieces of content: where each begins in the bytes, and its length.
     pieces: Vec<(usize, usize)>,
     /// Where each chunk ends in the bytes.
@@ -40,7 +40,7 @@ pub(crate) struct Message {
 
 impl Message {
     /// Lays out an answer.
-    pub(crate) fn new(respond: &Respond, with: &Rendering<'_>) -> Self {
+    pub(super) fn new(respond: &Respond, with: &Rendering<'_>) -> Self {
         let rendered = match &respond.body {
             Some(body) => body.render(with),
             None => Rendered::default(),
@@ -182,7 +182,7 @@ impl Message {
     }
 
     /// How many bytes are sent up to a point; never more than there are.
-    pub(crate) fn offset(&self, point: ResponsePoint) -> usize {
+    pub(super) fn offset(&self, point: ResponsePoint) -> usize {
         let at = match point {
             ResponsePoint::Head(position) => place(position, self.head),
             ResponsePoint::Wire(position) => {
@@ -219,7 +219,7 @@ impl Message {
     }
 
     /// Whether a point lies beyond the end.
-    pub(crate) fn is_beyond(&self, point: ResponsePoint) -> bool {
+    pub(super) fn is_beyond(&self, point: ResponsePoint) -> bool {
         let beyond = |position: Position, whole: usize| match position {
             Position::Bytes(bytes) => to_usize(bytes) > whole,
             Position::Last => whole == 0,
@@ -234,13 +234,13 @@ impl Message {
     }
 
     /// Length of the first chunk as it goes on the wire.
-    pub(crate) fn first_chunk(&self) -> Option<usize> {
+    pub(super) fn first_chunk(&self) -> Option<usize> {
         self.chunk_ends.first().map(|end| end - self.head)
     }
 
     /// The bytes from one place to another, with what stands before and behind
     /// a date that lies between.
-    pub(crate) fn part(&self, from: usize, to: usize) -> Part<'_> {
+    pub(super) fn part(&self, from: usize, to: usize) -> Part<'_> {
         match self.date {
             Some((at, from_now)) if from <= at && at + DATE_LENGTH <= to => Part::Dated {
                 before: &self.bytes[from..at],
@@ -254,7 +254,7 @@ impl Message {
 
 /// A part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part<'m> {
+pub(super) enum Part<'m> {
     /// Just bytes.
     Bytes(&'m [u8]),
     /// Bytes with a date between them.
@@ -296,7 +296,7 @@ fn to_usize(number: u64) -> usize {
 }
 
 /// The standard reason phrase; empty where there is none.
-pub(crate) fn reason(status: u16) -> &'static str {
+pub(super) fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         201 => "Created",

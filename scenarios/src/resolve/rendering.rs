@@ -7,6 +7,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::plan::{Content, Shape};
 use crate::template::Bindings;
 
+/// A small body in the format of an API: whatever it is, it fits into one packet.
+pub(crate) const SMALL: u64 = 256;
+
 /// What is known when the bytes of a cell are made.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendering<'a> {
@@ -48,6 +51,21 @@ impl Content {
             },
         };
         Rendered { bytes, media: None }
+    }
+
+    /// Bytes as it goes on the wire, with addresses that stand for the servers;
+    /// endless is more than any number.
+    pub fn likely_length(&self, names: &Bindings) -> u64 {
+        match self {
+            Self::Text(text) | Self::Json(text) => text.render(names).len() as u64,
+            Self::Hex(bytes) => bytes.len() as u64,
+            Self::Bytes(bytes) => *bytes,
+            Self::Endless(_) => u64::MAX,
+            Self::Shape(shape) => {
+                let (Shape::Ok { size } | Shape::Error { size, .. } | Shape::Page { size }) = shape;
+                size.unwrap_or(SMALL).max(SMALL)
+            }
+        }
     }
 
     /// How many bytes it has, where that does not depend on addresses.

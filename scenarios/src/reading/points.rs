@@ -1,12 +1,11 @@
-//! Points in requests and answers, and how a connection ends there.
+//! Points in requests, and how a connection ends there.
 
 use scripted_servers::wire::{End, Position, RequestPoint};
 
-use crate::document::decode::{not_yet, unknown_word};
+use crate::document::decode::unknown_word;
 use crate::document::{Node, Value, ids};
-use crate::faults::respond::ResponsePoint;
 
-use super::reading::Reading;
+use super::Reading;
 
 const ENDS: &[(&str, End)] = &[
     ("reset", End::Reset),
@@ -70,35 +69,5 @@ impl Reading<'_> {
             return None;
         }
         Some(RequestPoint::Body(position))
-    }
-
-    /// A point in an answer.
-    pub(crate) fn response_point(&mut self, node: &Node) -> Option<ResponsePoint> {
-        let (key, value) = node.tagged("a point in an answer", self.out)?;
-        let position = |out: &mut _| value.position("a place in an answer", out);
-        match key.text.as_str() {
-            "head" => position(self.out).map(ResponsePoint::Head),
-            "body" => position(self.out).map(ResponsePoint::Body),
-            "wire" => position(self.out).map(ResponsePoint::Wire),
-            "chunks" => value
-                .number("a number of chunks", 0..=1_000_000, self.out)
-                .map(ResponsePoint::Chunks),
-            word @ ("events" | "inside_event") => {
-                not_yet(&key.span, word, self.out);
-                None
-            }
-            "request" => {
-                self.out
-                    .report(ids::WRONG_KIND, &key.span, "this is a point in a request")
-                    .label("an answer has none of it")
-                    .help("to end a connection without an answer, write the behaviour `cut`");
-                None
-            }
-            word => {
-                let words = ["head", "body", "wire", "chunks"].into_iter();
-                unknown_word(&key.span, word, "a part of an answer", words, self.out);
-                None
-            }
-        }
     }
 }

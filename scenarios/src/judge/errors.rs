@@ -10,7 +10,7 @@ use crate::verdict::{Claim, Outcome};
 
 /// What the report of one call means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Meaning {
+pub(crate) struct Meaning {
     /// What was shown, in words.
     pub shown: String,
     /// The code of the first error in the chain that has one.
@@ -29,7 +29,7 @@ pub struct Meaning {
 const EXIT: &str = "exit";
 
 /// What a report means.
-pub fn meaning(report: &Report, manifest: &Manifest) -> Meaning {
+pub(crate) fn meaning(report: &Report, manifest: &Manifest) -> Meaning {
     let mut meaning = match &report.shown {
         Shown::Response(response) => of_response(response),
         Shown::Error(chain) => of_error(&named(chain, manifest), manifest),
@@ -43,7 +43,7 @@ pub fn meaning(report: &Report, manifest: &Manifest) -> Meaning {
 }
 
 /// What it means that there is no report.
-pub fn silent(shown: &str, outcome: Outcome) -> Meaning {
+pub(crate) fn silent(shown: &str, outcome: Outcome) -> Meaning {
     Meaning {
         shown: shown.to_owned(),
         code: None,
@@ -56,7 +56,7 @@ pub fn silent(shown: &str, outcome: Outcome) -> Meaning {
 
 /// The chain of a report; a command's exit code has the name that the manifest
 /// gives it.
-pub fn named(chain: &[ErrorLink], manifest: &Manifest) -> Vec<ErrorLink> {
+pub(crate) fn named(chain: &[ErrorLink], manifest: &Manifest) -> Vec<ErrorLink> {
     let Start::Command(command) = &manifest.start else {
         return chain.to_vec();
     };
@@ -109,7 +109,7 @@ fn of_error(chain: &[ErrorLink], manifest: &Manifest) -> Meaning {
 /// The phase of the first rule that matches any link of the chain. Rules come
 /// first, links second: so a table can put what is special before what is
 /// general, wherever in the chain either sits.
-pub fn phase(chain: &[ErrorLink], rules: &[ErrorRule]) -> Option<Phase> {
+pub(crate) fn phase(chain: &[ErrorLink], rules: &[ErrorRule]) -> Option<Phase> {
     let rule = rules
         .iter()
         .find(|rule| chain.iter().any(|link| matches(rule, link)));
@@ -131,7 +131,7 @@ fn matches(rule: &ErrorRule, link: &ErrorLink) -> bool {
 }
 
 /// The chain in one line: `TypeError: fetch failed <- ECONNREFUSED: connect ...`.
-pub fn in_words(chain: &[ErrorLink]) -> String {
+pub(crate) fn in_words(chain: &[ErrorLink]) -> String {
     let link = |link: &ErrorLink| {
         let errno = link
             .errno

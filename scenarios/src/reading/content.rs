@@ -5,7 +5,7 @@ use crate::document::{Node, ScalarKind, Value, ids};
 use crate::plan::{Content, Shape};
 use crate::template::{Piece, Template};
 
-use super::reading::Reading;
+use super::Reading;
 
 /// Most bytes of one content.
 const MOST: u64 = 64 << 20;
@@ -82,7 +82,7 @@ impl Reading<'_> {
         }
     }
 
-    pub(super) fn content_size(&mut self, node: &Node) -> Option<u64> {
+    pub(crate) fn content_size(&mut self, node: &Node) -> Option<u64> {
         let size = node.size("the number of bytes", self.out)?;
         if size > MOST {
             self.out

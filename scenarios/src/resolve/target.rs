@@ -6,9 +6,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::faults::Fault;
 use crate::manifest::Manifest;
-use crate::plan::{Call, Content, Plan, Request, ServerPlan};
+use crate::plan::{Call, Plan, Request, ServerPlan};
+use crate::rendering::SMALL;
 use crate::template::{Bindings, Template};
 
 /// A place that a request can go to.
@@ -34,9 +34,6 @@ pub struct Sent {
     pub content: u64,
 }
 
-/// A small body of an operation: whatever it is, it fits into one packet.
-const SMALL: u64 = 256;
-
 /// What a call sends; none when its URL leads to no server of the case, or the
 /// manifest does not know its operation.
 pub fn of_call(plan: &Plan, manifest: &Manifest, call: &Call) -> Option<Sent> {
@@ -56,7 +53,7 @@ pub fn of_call(plan: &Plan, manifest: &Manifest, call: &Call) -> Option<Sent> {
                 headers: headers
                     .map(|(name, value)| (name.clone(), value.render(&names)))
                     .collect(),
-                content: body.as_ref().map_or(0, |body| length(plan, body)),
+                content: body.as_ref().map_or(0, |body| body.likely_length(&names)),
             })
         }
         Request::Operation {
@@ -137,23 +134,6 @@ fn resolve(base: &str, reference: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
-/// Bytes of a content as it goes on the wire; endless is more than any number.
-pub fn length(plan: &Plan, content: &Content) -> u64 {
-    match content {
-        Content::Text(text) | Content::Json(text) => {
-            text.render(&stand_ins(&plan.servers)).len() as u64
-        }
-        Content::Hex(bytes) => bytes.len() as u64,
-        Content::Bytes(bytes) => *bytes,
-        Content::Endless(_) => u64::MAX,
-        Content::Shape(shape) => {
-            use crate::plan::Shape::{Error, Ok, Page};
-            let (Ok { size } | Error { size, .. } | Page { size }) = shape;
-            size.unwrap_or(SMALL).max(SMALL)
-        }
-    }
-}
-
 /// The methods (none: any) and paths with which requests can reach a server, by
 /// the calls and by redirects; none when an operation may go anywhere there.
 pub fn reached(
@@ -199,10 +179,7 @@ const MOST_TARGETS: usize = 1000;
 /// The URLs that a server's answers redirect to.
 fn locations(server: &ServerPlan) -> impl Iterator<Item = &Template> {
     let steps = server.queues.iter().flat_map(|queue| &queue.steps);
-    let headers = steps.flat_map(|step| match &step.fault {
-        Fault::Respond(respond) => respond.headers.as_slice(),
-        Fault::Cut(_) | Fault::Raw(_) => &[],
-    });
+    let headers = steps.flat_map(|step| step.fault.behaviour().headers());
     headers
         .filter(|(name, _)| name.eq_ignore_ascii_case("location"))
         .map(|(_, url)| url)

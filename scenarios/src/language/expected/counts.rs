@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::values;
-use crate::counter::{self, Counter};
+use crate::counter::Counter;
 use crate::document::decode::{brief, listed, nearest, unknown_word};
 use crate::document::{Key, Node, Span, ids};
 use crate::expected::Expected;
@@ -139,7 +139,7 @@ fn counter(text: &str, span: &Span, scope: &mut Scope<'_>) -> Option<Counter> {
     };
     let fits = |(method, path): &(Option<String>, String)| {
         let method = method.as_deref().or(route.method.as_deref());
-        counter::fits(route, method.unwrap_or("GET"), path)
+        route.takes(method.unwrap_or("GET"), path)
     };
     if reached.iter().any(fits) {
         return Some(counter);

@@ -1,0 +1,58 @@
+//! The faults of the lanes around the steps, for the list. Which of them a server
+//! has is read by validation.
+
+use crate::faults::Listed;
+
+/// The words of the lanes around the steps.
+pub(in crate::faults) const LANES: &[Listed] = &[
+    lane(
+        "then",
+        "close",
+        "the connection, idle since the answer, is closed",
+        "then: { close: 100ms }",
+    ),
+    lane(
+        "then",
+        "reset",
+        "the connection, idle since the answer, is reset",
+        "then: { reset: 100ms }",
+    ),
+    lane(
+        "connections",
+        "reset",
+        "an accepted connection is reset",
+        "connections: [reset, serve]",
+    ),
+    lane(
+        "connections",
+        "close",
+        "an accepted connection is closed",
+        "connections: [close, serve]",
+    ),
+    lane(
+        "connections",
+        "hang",
+        "an accepted connection is never read",
+        "connections: [hang]",
+    ),
+    lane(
+        "listen",
+        "refuse",
+        "nobody listens: every attempt to connect is refused",
+        "listen: refuse",
+    ),
+];
+
+const fn lane(
+    place: &'static str,
+    word: &'static str,
+    summary: &'static str,
+    example: &'static str,
+) -> Listed {
+    Listed {
+        place,
+        word,
+        summary,
+        example,
+    }
+}

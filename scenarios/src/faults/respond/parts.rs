@@ -1,0 +1,56 @@
+//! The faults among the parameters of an answer, for the list.
+
+use crate::faults::Listed;
+
+/// What can be wrong with an answer, key by key.
+pub(super) const PARTS: &[Listed] = &[
+    of_respond(
+        "retry_after",
+        "a Retry-After header in seconds, as a date or as any text",
+        "respond: { status: 429, retry_after: { seconds: 2 } }",
+    ),
+    of_respond(
+        "framing",
+        "how the end of the content is told: `length`, `chunked` or `close`",
+        "respond: { status: 502, framing: close, body: { text: \"bad gateway\" } }",
+    ),
+    of_respond(
+        "says_length",
+        "a Content-Length that lies",
+        "respond: { status: 200, body: { text: \"12345\" }, says_length: 20 }",
+    ),
+    of_respond(
+        "chunks",
+        "sizes of the chunks",
+        "respond: { status: 200, framing: chunked, chunks: [5, 5], body: { text: helloworld } }",
+    ),
+    of_respond(
+        "drip",
+        "the body in small pieces, one after the other",
+        "respond: { status: 200, body: { bytes: 200 }, drip: { bytes: 10, every: 10ms } }",
+    ),
+    of_respond(
+        "stall",
+        "a pause after a point of the answer",
+        "respond: { status: 200, body: { bytes: 1KiB }, stall: { after: { body: half }, for: 2s } }",
+    ),
+    of_respond(
+        "cut",
+        "the connection ends after a point of the answer: `reset`, `close` or `hang`",
+        "respond: { status: 200, body: { bytes: 1KiB }, cut: { after: { body: half }, with: reset } }",
+    ),
+    of_respond(
+        "body.endless",
+        "content that never ends",
+        "respond: { status: 500, framing: chunked, body: { endless: \"no \" } }",
+    ),
+];
+
+const fn of_respond(word: &'static str, summary: &'static str, example: &'static str) -> Listed {
+    Listed {
+        place: "respond",
+        word,
+        summary,
+        example,
+    }
+}

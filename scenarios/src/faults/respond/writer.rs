@@ -1,0 +1,89 @@
+//! The wire steps of an answer: which of its bytes are sent when.
+
+use std::time::Duration;
+
+use scripted_servers::wire::{End, WireStep};
+
+use super::message::{Message, Part};
+use super::{Framing, Program, Respond};
+
+/// Writes a message in the order of its bytes.
+pub(super) struct Writer<'m, 's> {
+    pub(super) message: &'m Message,
+    pub(super) drip: Option<(usize, Duration)>,
+    pub(super) at: usize,
+    pub(super) program: Program<'s>,
+}
+
+impl Writer<'_, '_> {
+    pub(super) fn send_until(&mut self, to: usize) {
+        let head = self.message.head;
+        match self.drip {
+            Some((size, every)) if to > head => {
+                self.send(head);
+                if self.at < to {
+                    let bytes = self.message.bytes[self.at..to].into();
+                    self.program
+                        .steps
+                        .push(WireStep::Drip { bytes, size, every });
+                    self.at = to;
+                }
+            }
+            _ => self.send(to),
+        }
+    }
+
+    fn send(&mut self, to: usize) {
+        if to <= self.at {
+            return;
+        }
+        self.program
+            .steps
+            .push(match self.message.part(self.at, to) {
+                Part::Bytes(bytes) => WireStep::Send(bytes.into()),
+                Part::Dated {
+                    before,
+                    from_now,
+                    after,
+                } => WireStep::SendDated {
+                    before: before.into(),
+                    date_in: from_now,
+                    after: after.into(),
+                },
+            });
+        self.at = to;
+    }
+
+    pub(super) fn cut(mut self, to: usize, end: End) -> Vec<WireStep> {
+        self.send_until(to);
+        self.program.steps.push(WireStep::AwaitAcknowledged);
+        // RST throws away what the client has not read yet, so that it would
+        // see one error or another by chance.
+        if end == End::Reset {
+            self.program.steps.push(WireStep::AwaitTaken);
+        }
+        let proof = match end {
+            End::Reset => "the bytes before it were taken, then RST",
+            End::Close => "the bytes before it were acknowledged, then FIN",
+            End::Hang => "the bytes before it were acknowledged, then silence",
+        };
+        self.program.end(proof, end)
+    }
+
+    pub(super) fn rest(mut self, respond: &Respond) -> Vec<WireStep> {
+        self.send_until(self.message.bytes.len());
+        if let Some(unit) = &self.message.endless {
+            self.program.steps.push(WireStep::Endless {
+                unit: unit.as_slice().into(),
+                every: respond.drip.map(|(_, every)| (1, every)),
+            });
+            return self.program.end("content without end", End::Close);
+        }
+        if respond.framing == Framing::Close {
+            self.program.steps.push(WireStep::AwaitAcknowledged);
+            let proof = "all its bytes were acknowledged, then FIN";
+            return self.program.end(proof, End::Close);
+        }
+        self.program.keep()
+    }
+}

@@ -1,0 +1,9 @@
+//! The words of the language as values: what a Plan is made of, and what an
+//! expectation is made of. Reads no text and judges nothing.
+
+pub mod counter;
+pub mod expected;
+pub mod matcher;
+pub mod plan;
+pub(crate) mod scope;
+pub mod template;
