@@ -5,6 +5,7 @@ use std::path::Path;
 
 use reports::record::BaselineEntry;
 use scenarios::document::decode::Keys;
+use scenarios::document::kind::{Kind, Rule};
 use scenarios::document::{Diagnostic, Diagnostics, Node, Source, parse};
 use scenarios::verdict::Verdict;
 
@@ -20,20 +21,38 @@ const REASON_UNSAID: &str = "reason-unsaid";
 static FILE: Keys = Keys::new(
     "a baseline",
     &[
-        ("client", "the client it is about"),
-        ("cells", "the cells that are known to differ"),
+        ("client", "the client it is about", Kind::text),
+        ("cells", "the cells that are known to differ", || {
+            Kind::any_list(Kind::Map(&CELL))
+        }),
     ],
-);
+)
+.rules(&[Rule::Needs(&["client", "cells"])]);
 
 static CELL: Keys = Keys::new(
     "a cell of a baseline",
     &[
-        ("case", "the case, `area/name[column=value]`"),
-        ("expect", "the verdict that is known"),
-        ("fingerprint", "what was seen when the entry was written"),
-        ("reason", "why this is known and whose fault it is"),
+        ("case", "the case, `area/name[column=value]`", Kind::text),
+        ("expect", "the verdict that is known", || {
+            Kind::words(EXPECT)
+        }),
+        (
+            "fingerprint",
+            "what was seen when the entry was written",
+            Kind::any_text,
+        ),
+        (
+            "reason",
+            "why this is known and whose fault it is",
+            Kind::text,
+        ),
     ],
-);
+)
+.rules(&[
+    Rule::Needs(&["case", "expect", "reason"]),
+    Rule::WordNeeds("expect", "fail", "fingerprint"),
+    Rule::WordNeeds("expect", "inconclusive", "fingerprint"),
+]);
 
 /// The verdicts that an entry may expect. A pass needs no entry, and an error
 /// is never fine.

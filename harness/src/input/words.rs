@@ -82,7 +82,7 @@ fn tables() -> Result<Vec<Table>, Failure> {
                 None => tables.push(Table {
                     document,
                     of: keys.of,
-                    known: keys.known.to_vec(),
+                    known: told(keys).collect(),
                     entries,
                 }),
             }
@@ -119,11 +119,18 @@ fn met(text: &str) -> Result<(&'static str, Vec<Met>), Failure> {
     )))
 }
 
+/// The keys of a map, each with what it is for.
+fn told(keys: &'static Keys) -> impl Iterator<Item = (&'static str, &'static str)> {
+    keys.known
+        .iter()
+        .map(|(word, summary, _)| (*word, *summary))
+}
+
 impl Table {
     fn add(&mut self, keys: &'static Keys, entries: Vec<(String, String)>) {
-        for one in keys.known {
-            if !self.known.contains(one) {
-                self.known.push(*one);
+        for one in told(keys) {
+            if !self.known.contains(&one) {
+                self.known.push(one);
             }
         }
         self.entries.extend(entries);

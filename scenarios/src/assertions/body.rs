@@ -6,7 +6,8 @@ use scripted_servers::digest::sha256;
 
 use super::{Assertion, Entry, Parameters};
 use crate::document::decode::Keys;
-use crate::document::{Node, Value};
+use crate::document::kind::Rule;
+use crate::document::{Kind, Node, Value};
 use crate::evidence::{Shown, ShownResponse};
 use crate::expected::values;
 use crate::judge::answers;
@@ -24,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "the content that the client shows its caller, by its digest",
     example: "body: { equals: \"ok\" }",
     findings: &[FindingName::FalseSuccess, FindingName::LostResult],
+    kind: || Kind::Either(vec![Kind::words(WORDS), Kind::Map(&KEYS)]).expected(),
     decode,
 };
 
@@ -41,7 +43,13 @@ pub enum BodyExpected {
     Shown,
 }
 
-static KEYS: Keys = Keys::new("`body`", &[("equals", "the text it must be")]);
+static KEYS: Keys = Keys::new(
+    "`body`",
+    &[("equals", "the text it must be", Kind::any_text)],
+)
+.rules(&[Rule::Needs(&["equals"])]);
+
+const WORDS: &[(&str, bool)] = &[("whole", false), ("empty", true)];
 
 /// `whole`, `empty` or `{equals: text}`.
 pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
@@ -55,13 +63,10 @@ pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
             let text = fields.need("equals", scope.out)?;
             BodyExpected::Equals(text.any_text("`equals`", scope.out)?.to_owned())
         }
-        _ => {
-            let words = [("whole", false), ("empty", true)];
-            match node.word("`body`", &words, scope.out)? {
-                true => BodyExpected::Empty,
-                false => BodyExpected::Whole,
-            }
-        }
+        _ => match node.word("`body`", WORDS, scope.out)? {
+            true => BodyExpected::Empty,
+            false => BodyExpected::Whole,
+        },
     };
     Some(Assertion::Body(expected))
 }

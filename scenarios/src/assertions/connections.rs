@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "connections that were accepted",
     example: "connections: { api: 1 }",
     findings: &[FindingName::OverBudget, FindingName::GaveUpEarly],
+    kind: counts::of_servers,
     decode,
 };
 

@@ -25,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
         FindingName::OverBudget,
         FindingName::GaveUpEarly,
     ],
+    kind: || counts::of_requests(true),
     decode,
 };
 

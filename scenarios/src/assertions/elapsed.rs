@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "time from handing over the work to the last report, or of one call",
     example: "elapsed: { at_most: 2s }",
     findings: &[FindingName::Hung, FindingName::GaveUpEarly],
+    kind: values::time,
     decode,
 };
 

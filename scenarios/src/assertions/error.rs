@@ -7,8 +7,9 @@ mod numbers;
 use serde::{Deserialize, Serialize};
 
 use super::{Assertion, Entry, Parameters};
-use crate::document::Node;
 use crate::document::decode::Keys;
+use crate::document::kind::Rule;
+use crate::document::{Kind, Node};
 use crate::evidence::{ErrorLink, Shown, ShownResponse};
 use crate::expected::values;
 use crate::judge::case::{CallView, Case};
@@ -32,6 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
         FindingName::FalseSuccess,
         FindingName::CauseLost,
     ],
+    kind: || Kind::Map(&KEYS).expected(),
     decode,
 };
 
@@ -66,15 +68,23 @@ pub enum Kept {
 static KEYS: Keys = Keys::new(
     "`error`",
     &[
-        ("phase", "`before` or `after` sending"),
-        ("code", "a list of codes, any of which is in the chain"),
+        ("phase", "`before` or `after` sending", || {
+            Kind::words(PHASES)
+        }),
+        (
+            "code",
+            "a list of codes, any of which is in the chain",
+            || Kind::list(Kind::text()),
+        ),
         (
             "keeps",
             "a list of `code`, `status`, `body-start`, `reason`",
+            || Kind::list(Kind::words(KEPT)),
         ),
-        ("says", "text that is somewhere in the chain"),
+        ("says", "text that is somewhere in the chain", Kind::text),
     ],
-);
+)
+.rules(&[Rule::AnyOf(&["phase", "code", "keeps", "says"])]);
 
 const PHASES: &[(&str, Phase)] = &[("before", Phase::Before), ("after", Phase::After)];
 
@@ -92,7 +102,7 @@ pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     }
     values::must_expect(node, "`error`", scope)?;
     let fields = node.fields(&KEYS, scope.out)?;
-    let named: Vec<&'static str> = KEYS.known.iter().map(|(name, _)| *name).collect();
+    let named: Vec<&'static str> = KEYS.known.iter().map(|(name, ..)| *name).collect();
     if named.iter().all(|name| fields.get(name).is_none()) {
         fields.one_of(&named, scope.out)?;
     }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Assertion, Entry, Parameters};
 use crate::counter::Counter;
-use crate::document::Node;
 use crate::document::decode::Keys;
+use crate::document::kind::Rule;
+use crate::document::{Kind, Node};
 use crate::expected::{counts, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
@@ -27,6 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
         FindingName::SecretLeaked,
         FindingName::WrongRequest,
     ],
+    kind: || Kind::Map(&KEYS),
     decode,
 };
 
@@ -61,12 +63,22 @@ pub enum Field {
 static KEYS: Keys = Keys::new(
     "`header`",
     &[
-        ("counter", "the requests, as `api` or `api POST /jobs`"),
-        ("name", "the field's name"),
-        ("is", "`present`, `absent`, `same` or `distinct`"),
-        ("equals", "the value it must have"),
+        (
+            "counter",
+            "the requests, as `api` or `api POST /jobs`",
+            counts::one,
+        ),
+        ("name", "the field's name", Kind::text),
+        ("is", "`present`, `absent`, `same` or `distinct`", || {
+            Kind::words(IS)
+        }),
+        ("equals", "the value it must have", Kind::any_text),
     ],
-);
+)
+.rules(&[
+    Rule::Needs(&["counter", "name"]),
+    Rule::OneOfExpected(&["is", "equals"]),
+]);
 
 const IS: &[(&str, Is)] = &[
     ("present", Is::Present),

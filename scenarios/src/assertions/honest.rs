@@ -1,7 +1,7 @@
 //! `honest`: what the client claims agrees with what the servers know.
 
 use super::{Assertion, Entry};
-use crate::document::Node;
+use crate::document::{Kind, Node};
 use crate::evidence::{Shown, ShownResponse};
 use crate::expected::Words;
 use crate::judge::answers;
@@ -24,6 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
         FindingName::FalseFailure,
         FindingName::DuplicateEffect,
     ],
+    kind: || Kind::True,
     decode,
 };
 

@@ -22,7 +22,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::counter::Counter;
-use crate::document::{Key, Node, decode};
+use crate::document::{Key, Kind, Node, decode};
 use crate::expected::Expected;
 use crate::expected::counts::{Count, EffectCount};
 use crate::judge::case::Case;
@@ -165,6 +165,8 @@ pub struct Entry {
     pub example: &'static str,
     /// The findings that it can give.
     pub findings: &'static [FindingName],
+    /// The kind of its value.
+    pub(crate) kind: fn() -> Kind,
     /// Reads its value.
     decode: Decode,
 }

@@ -2,7 +2,7 @@
 
 use super::{Assertion, Entry};
 use crate::counter::Counter;
-use crate::document::Node;
+use crate::document::{Kind, Node};
 use crate::expected::{counts, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
@@ -17,6 +17,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "the deliveries in order, by the time at which their last byte arrived",
     example: "order: [\"api /start\", \"api /end\"]",
     findings: &[FindingName::WrongOrder],
+    kind: || Kind::list(counts::one()),
     decode,
 };
 

@@ -1,7 +1,7 @@
 //! `outcome`: the word for what the client showed of each call.
 
 use super::{Assertion, Entry};
-use crate::document::Node;
+use crate::document::{Kind, Node};
 use crate::expected::{Expected, Words, values};
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
@@ -23,6 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
         FindingName::Crashed,
         FindingName::WrongOutcome,
     ],
+    kind,
     decode,
 };
 
@@ -37,6 +38,11 @@ pub const OUTCOMES: &[(&str, Outcome)] = &[
     ("hung", Outcome::Hung),
     ("crashed", Outcome::Crashed),
 ];
+
+fn kind() -> Kind {
+    let word = || Kind::words(OUTCOMES);
+    Kind::Either(vec![word(), Kind::list(word()), Kind::word("by-policy")]).expected()
+}
 
 /// A word, a list of words, or `by-policy`.
 pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {

@@ -22,6 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "effects of the servers' application, for each business key",
     example: "per_key: { order: 1 }",
     findings: &[FindingName::DuplicateEffect, FindingName::LostResult],
+    kind: counts::of_effects,
     decode,
 };
 

@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "requests of which at least one byte arrived",
     example: "started: { api: { at_most: 2 } }",
     findings: &[FindingName::OverBudget, FindingName::GaveUpEarly],
+    kind: || counts::of_requests(false),
     decode,
 };
 

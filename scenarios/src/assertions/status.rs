@@ -1,7 +1,7 @@
 //! `status`: the status that the client shows.
 
 use super::{Assertion, Entry};
-use crate::document::Node;
+use crate::document::{Kind, Node};
 use crate::evidence::Shown;
 use crate::expected::{Expected, Words, values};
 use crate::judge::answers;
@@ -22,6 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
         FindingName::FabricatedAnswer,
         FindingName::WrongOutcome,
     ],
+    kind: || Kind::matcher(Kind::Number(100..=599)).expected(),
     decode,
 };
 

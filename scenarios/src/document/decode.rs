@@ -14,7 +14,7 @@ impl Node {
     pub fn fields(&self, keys: &'static Keys, out: &mut Diagnostics) -> Option<Fields<'_>> {
         let entries = self.map(keys.of, out)?;
         for (key, _) in entries {
-            if !keys.known.iter().any(|(known, _)| *known == key.text) {
+            if !keys.known.iter().any(|(known, ..)| *known == key.text) {
                 keys.report_unknown(key, out);
             }
         }

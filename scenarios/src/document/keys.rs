@@ -3,6 +3,7 @@
 
 use super::decode::{brief, listed, nearest};
 use super::diagnostic::Diagnostics;
+use super::kind::{Known, Rule};
 use super::{Key, Node, Span, ids};
 
 /// The keys that a map may have.
@@ -10,8 +11,10 @@ use super::{Key, Node, Span, ids};
 pub struct Keys {
     /// What the map is, with an article: `a step`.
     pub of: &'static str,
-    /// Each key with what it is for.
-    pub known: &'static [(&'static str, &'static str)],
+    /// Each key with what it is for and the kind of its value.
+    pub known: &'static [Known],
+    /// What goes together.
+    pub rules: &'static [Rule],
     /// Keys that belong elsewhere, with where: (`status`, "`respond`").
     pub elsewhere: &'static [(&'static str, &'static str)],
     /// Where another key belongs, for keys that are listed in another place.
@@ -22,14 +25,21 @@ pub struct Keys {
 
 impl Keys {
     /// Keys without such as belong elsewhere or come later.
-    pub const fn new(of: &'static str, known: &'static [(&'static str, &'static str)]) -> Self {
+    pub const fn new(of: &'static str, known: &'static [Known]) -> Self {
         Self {
             of,
             known,
+            rules: &[],
             elsewhere: &[],
             owner: |_| None,
             not_yet: &[],
         }
+    }
+
+    /// With what goes together.
+    #[must_use]
+    pub const fn rules(self, rules: &'static [Rule]) -> Self {
+        Self { rules, ..self }
     }
 
     /// With keys that belong elsewhere.
@@ -51,8 +61,25 @@ impl Keys {
     }
 
     fn what(&self, key: &str) -> &'static str {
-        let known = self.known.iter().find(|(known, _)| *known == key);
-        known.map_or("", |(_, what)| what)
+        let known = self.known.iter().find(|(known, ..)| *known == key);
+        known.map_or("", |(_, what, _)| what)
+    }
+
+    /// Whether a rule tells that this key may have to be there.
+    fn says_needed(&self, key: &str) -> bool {
+        self.rules.iter().any(|rule| match rule {
+            Rule::Needs(keys) => keys.contains(&key),
+            Rule::With(_, needed) | Rule::WordNeeds(_, _, needed) => *needed == key,
+            _ => false,
+        })
+    }
+
+    /// Whether a rule tells that one of these keys has to be there.
+    fn says_one_of(&self, keys: &[&str]) -> bool {
+        self.rules.iter().any(|rule| match rule {
+            Rule::OneOf(told) | Rule::OneOfExpected(told) | Rule::AnyOf(told) => *told == keys,
+            _ => false,
+        })
     }
 
     pub(super) fn report_unknown(&self, key: &Key, out: &mut Diagnostics) {
@@ -67,7 +94,7 @@ impl Keys {
         let elsewhere = self.elsewhere.iter().find(|(word, _)| *word == key.text);
         let elsewhere = elsewhere.map(|(_, place)| (*place).to_owned());
         let elsewhere = elsewhere.or_else(|| (self.owner)(&key.text));
-        let names = self.known.iter().map(|(known, _)| *known);
+        let names = self.known.iter().map(|(known, ..)| *known);
         let help = match (elsewhere, nearest(&key.text, names.clone())) {
             (Some(place), _) => format!("`{text}` belongs under {place}"),
             (None, Some(near)) => format!("did you mean `{near}` ({})?", self.what(near)),
@@ -107,7 +134,7 @@ impl<'n> Fields<'n> {
 
     /// A key with its value, if it is there.
     pub fn entry(&self, key: &str) -> Option<(&'n Key, &'n Node)> {
-        debug_assert!(self.keys.known.iter().any(|(known, _)| *known == key));
+        debug_assert!(self.keys.known.iter().any(|(known, ..)| *known == key));
         let found = self.entries.iter().find(|(name, _)| name.text == key)?;
         Some((&found.0, &found.1))
     }
@@ -119,6 +146,7 @@ impl<'n> Fields<'n> {
 
     /// The value of a key that must be there.
     pub fn need(&self, key: &str, out: &mut Diagnostics) -> Option<&'n Node> {
+        debug_assert!(self.keys.says_needed(key), "no rule needs `{key}`");
         let found = self.get(key);
         if found.is_none() {
             let (of, what) = (self.keys.of, self.keys.what(key));
@@ -139,6 +167,7 @@ impl<'n> Fields<'n> {
         keys: &[&'static str],
         out: &mut Diagnostics,
     ) -> Option<(&'static str, &'n Key, &'n Node)> {
+        debug_assert!(self.keys.says_one_of(keys), "no rule needs one of {keys:?}");
         let found = self.at_most_one_of(keys, out)?;
         let later = |key: &Key| self.keys.not_yet.contains(&key.text.as_str());
         // One that comes later was reported, and may be the one.

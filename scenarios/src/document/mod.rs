@@ -5,16 +5,18 @@ pub mod decode;
 pub mod diagnostic;
 pub mod ids;
 mod keys;
+pub mod kind;
 mod met;
 mod render;
 mod scalar;
 mod source;
-mod values;
+pub(crate) mod values;
 mod yaml;
 
 use std::ops::Range;
 
 pub use diagnostic::Diagnostics;
+pub use kind::Kind;
 pub use met::Met;
 pub use render::{harmless, render};
 pub use source::{MAX_BYTES, Unreadable, open};

@@ -7,11 +7,33 @@ use scripted_servers::wire::Position;
 
 use super::decode::{Keys, brief};
 use super::diagnostic::Diagnostics;
+use super::kind::{Kind, Rule};
 use super::{Node, Scalar, ScalarKind, Value, ids};
 use crate::matcher::Matcher;
 
+/// The bounds of a range; the kind of their values is that of what is expected.
+pub(crate) static RANGE: Keys = Keys::new(
+    "a range",
+    &[
+        ("at_least", "the lowest value that fits", || Kind::Scalar),
+        ("at_most", "the highest value that fits", || Kind::Scalar),
+    ],
+)
+.rules(&[Rule::AnyOf(&["at_least", "at_most"])]);
+
+/// The places that have a word.
+pub(crate) const PLACES: &[(&str, Position)] = &[
+    ("half", Position::Half),
+    ("last", Position::Last),
+    ("all", Position::All),
+];
+
+/// The largest size: far more than any scenario sends, and far below what would
+/// not fit.
+pub(crate) const MOST_BYTES: u64 = 1 << 32;
+
 /// The longest duration that a document may ask for.
-const MAX_DURATION: Duration = Duration::from_hours(24 * 30);
+pub(crate) const MAX_DURATION: Duration = Duration::from_hours(24 * 30);
 
 impl Node {
     /// As a whole number within bounds.
@@ -88,11 +110,9 @@ impl Node {
     /// As a place in something: bytes, or a word.
     pub fn position(&self, what: &str, out: &mut Diagnostics) -> Option<Position> {
         let scalar = self.scalar(what, "a position such as `512`, `half` or `last`", out)?;
-        match (scalar.kind, scalar.text.as_str()) {
-            (ScalarKind::Text, "half") => return Some(Position::Half),
-            (ScalarKind::Text, "last") => return Some(Position::Last),
-            (ScalarKind::Text, "all") => return Some(Position::All),
-            _ => {}
+        let mut places = PLACES.iter();
+        if let Some((_, place)) = places.find(|(word, _)| self.is_word(word)) {
+            return Some(*place);
         }
         match size(scalar) {
             Ok(bytes) => Some(Position::Bytes(bytes)),
@@ -144,13 +164,6 @@ impl Node {
         out: &mut Diagnostics,
         item: &dyn Fn(&Self, &mut Diagnostics) -> Option<T>,
     ) -> Option<Matcher<T>> {
-        static KEYS: Keys = Keys::new(
-            "a range",
-            &[
-                ("at_least", "the lowest value that fits"),
-                ("at_most", "the highest value that fits"),
-            ],
-        );
         match &self.value {
             Value::Scalar(_) => Some(Matcher::OneOf(vec![item(self, out)?])),
             Value::List(_) => {
@@ -160,7 +173,7 @@ impl Node {
                 items.into_iter().collect::<Option<_>>().map(Matcher::OneOf)
             }
             Value::Map(_) => {
-                let fields = self.fields(&KEYS, out)?;
+                let fields = self.fields(&RANGE, out)?;
                 if fields.get("at_least").or(fields.get("at_most")).is_none() {
                     out.report(ids::BAD_RANGE, &self.span, format!("{what} has no bounds"))
                         .label("neither `at_least` nor `at_most`")
@@ -193,6 +206,7 @@ impl Node {
 
 /// The highest count that makes sense anywhere.
 const MOST: u64 = 1_000_000;
+
 fn bound<T>(
     node: Option<&Node>,
     out: &mut Diagnostics,
@@ -250,8 +264,6 @@ fn duration(scalar: &Scalar) -> Result<Duration, String> {
 
 /// A size, or what to write instead.
 fn size(scalar: &Scalar) -> Result<u64, String> {
-    /// Far more than any scenario sends, and far below what would not fit.
-    const MAX: u64 = 1 << 32;
     let text = scalar.text.as_str();
     let wrong = || "write bytes such as 512, or a number with KiB or MiB such as 64KiB".to_owned();
     let split = text
@@ -271,6 +283,6 @@ fn size(scalar: &Scalar) -> Result<u64, String> {
     let number: u64 = number.parse().map_err(|_| wrong())?;
     number
         .checked_mul(factor)
-        .filter(|bytes| *bytes <= MAX)
+        .filter(|bytes| *bytes <= MOST_BYTES)
         .ok_or_else(|| "the largest size is 4096MiB".to_owned())
 }

@@ -10,9 +10,10 @@ use super::common::shown::{
 use super::{Asker, Behaviour, Entry, Fault, Listed, Redirects};
 use crate::document::Node;
 use crate::document::decode::Keys;
+use crate::document::kind::{Kind, Rule};
 use crate::manifest::ErrorKind;
 use crate::plan::StepPlan;
-use crate::reading::Reading;
+use crate::reading::{Reading, points};
 use crate::rendering::Rendering;
 
 /// `cut: {after: request, with: reset}`.
@@ -32,7 +33,7 @@ pub(super) static ENTRY: Entry = Entry {
         summary: "read the request up to a point, answer nothing, end the connection",
         example: "cut: { after: request, with: reset }",
     },
-    keys: Some(&KEYS),
+    kind: || Kind::Map(&KEYS),
     parts: &[],
     decode: |node, reading| decode(node, reading).map(Fault::Cut),
 };
@@ -43,13 +44,16 @@ static KEYS: Keys = Keys::new(
         (
             "after",
             "how far the request is read: `request`, `{head: N}` or `{body: N}`",
+            points::request_point,
         ),
         (
             "with",
             "how the connection ends: `reset`, `close` or `hang`",
+            points::end,
         ),
     ],
-);
+)
+.rules(&[Rule::Needs(&["after", "with"])]);
 
 /// Reads the parameters.
 fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Cut> {

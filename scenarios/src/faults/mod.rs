@@ -18,6 +18,7 @@ pub(crate) use common::shown;
 
 use crate::document::Node;
 use crate::document::decode::Keys;
+use crate::document::kind::{Kind, Known};
 use crate::plan::{Content, StepPlan};
 use crate::reading::Reading;
 use crate::rendering::Rendering;
@@ -35,7 +36,7 @@ macro_rules! behaviours {
         }
 
         /// All behaviours, in the order in which they are explained.
-        static ENTRIES: &[&Entry] = &[$(&$file::ENTRY),+];
+        const ENTRIES: &[&Entry] = &[$(&$file::ENTRY),+];
 
         impl Fault {
             /// Whom to ask about it.
@@ -184,8 +185,9 @@ pub struct Listed {
 struct Entry {
     /// Its word, with what it does.
     listed: Listed,
-    /// Its parameters, where they have names of their own.
-    keys: Option<&'static Keys>,
+    /// The kind of the value behind its word: a map, where its parameters have
+    /// names of their own.
+    kind: fn() -> Kind,
     /// Those of its parameters that are faults themselves.
     parts: &'static [Listed],
     /// Reads the value behind its word.
@@ -204,26 +206,32 @@ pub fn all() -> impl Iterator<Item = Listed> {
 }
 
 /// The words of the behaviours.
-pub(crate) fn words() -> Vec<&'static str> {
-    behaviours().map(|listed| listed.word).collect()
+pub(crate) static WORDS: [&str; COUNT] = words();
+
+const fn words() -> [&'static str; COUNT] {
+    let mut words = [""; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        words[at] = ENTRIES[at].listed.word;
+        at += 1;
+    }
+    words
 }
 
 /// The number of behaviours.
 pub(crate) const COUNT: usize = ENTRIES.len();
 
 /// Keys of a step: its own, and a key for each behaviour.
-pub(crate) const fn with_behaviours<const N: usize>(
-    own: &[(&'static str, &'static str)],
-) -> [(&'static str, &'static str); N] {
-    let mut keys = [("", ""); N];
+pub(crate) const fn with_behaviours<const N: usize>(own: &[Known]) -> [Known; N] {
+    let mut keys: [Known; N] = [("", "", || Kind::Any); N];
     let mut at = 0;
     while at < own.len() {
         keys[at] = own[at];
         at += 1;
     }
     while at < N {
-        let listed = &ENTRIES[at - own.len()].listed;
-        keys[at] = (listed.word, listed.summary);
+        let entry = ENTRIES[at - own.len()];
+        keys[at] = (entry.listed.word, entry.listed.summary, entry.kind);
         at += 1;
     }
     keys
@@ -231,9 +239,9 @@ pub(crate) const fn with_behaviours<const N: usize>(
 
 /// The behaviour that has a parameter of this name.
 pub(crate) fn owner(parameter: &str) -> Option<&'static str> {
-    let has = |keys: &Keys| keys.known.iter().any(|(key, _)| *key == parameter);
+    let has = |keys: &Keys| keys.known.iter().any(|(key, ..)| *key == parameter);
     let mut entries = ENTRIES.iter();
-    let owner = entries.find(|entry| entry.keys.is_some_and(has))?;
+    let owner = entries.find(|entry| matches!((entry.kind)(), Kind::Map(keys) if has(keys)))?;
     Some(owner.listed.word)
 }
 

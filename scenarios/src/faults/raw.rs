@@ -15,9 +15,10 @@ use super::common::shown::{Arrives, Comes, Met, Period, retry_after};
 use super::{Asker, Behaviour, Entry, Fault, Listed};
 use crate::document::Node;
 use crate::document::decode::Keys;
+use crate::document::kind::{Kind, Rule};
 use crate::manifest::ErrorKind;
 use crate::plan::StepPlan;
-use crate::reading::Reading;
+use crate::reading::{Reading, content};
 use crate::rendering::Rendering;
 use crate::template::Template;
 
@@ -48,7 +49,7 @@ pub(super) static ENTRY: Entry = Entry {
         summary: "exact bytes instead of an answer, each part written on its own",
         example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { pause: 5ms }, { hex: "0d 0a" } ]"#,
     },
-    keys: None,
+    kind: || Kind::list(Kind::Map(&KEYS)),
     parts: &[],
     decode: |node, reading| decode(node, reading).map(Fault::Raw),
 };
@@ -56,11 +57,12 @@ pub(super) static ENTRY: Entry = Entry {
 static KEYS: Keys = Keys::new(
     "a part of `raw`",
     &[
-        ("text", "text that is written as it stands"),
-        ("hex", "bytes in hexadecimal"),
-        ("pause", "how long nothing is written"),
+        ("text", "text that is written as it stands", Kind::any_text),
+        ("hex", "bytes in hexadecimal", content::hex),
+        ("pause", "how long nothing is written", Kind::time),
     ],
-);
+)
+.rules(&[Rule::OneOf(&["text", "hex", "pause"])]);
 
 /// Reads the parameters.
 fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {

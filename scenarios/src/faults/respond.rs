@@ -20,6 +20,7 @@ use super::common::program::Program;
 pub use super::common::shown::RetryAfter;
 use super::common::shown::{Met, end_in_words};
 use super::{Asker, Behaviour, Entry, Fault, Listed, Redirects};
+use crate::document::Kind;
 use crate::expected::Words;
 use crate::plan::{Content, StepPlan};
 use crate::rendering::Rendering;
@@ -85,7 +86,7 @@ pub(super) static ENTRY: Entry = Entry {
         summary: "an answer: any status, headers and body, with any of its faults",
         example: "respond: { status: 503, body: { text: \"busy\" } }",
     },
-    keys: Some(&decode::KEYS),
+    kind: || Kind::Map(&decode::KEYS),
     parts: parts::PARTS,
     decode: |node, reading| decode::decode(node, reading).map(Fault::Respond),
 };

@@ -5,42 +5,87 @@ mod policy;
 
 use super::{Ability, ErrorRule, Manifest, OperationName, Phase, Policy, Start};
 use crate::document::decode::{Fields, Keys};
+use crate::document::kind::{Kind, Rule};
 use crate::document::{self, Diagnostic, Diagnostics, Node, Source, ids};
 
 static KEYS: Keys = Keys::new(
     "a manifest",
     &[
-        ("name", "the client's name, its column in the matrix"),
-        ("title", "one line of what it is"),
-        ("start", "how it is started, `command` or `adapter`"),
-        ("programs", "the programs it needs in PATH"),
-        ("version", "a command that prints its version on one line"),
-        ("abilities", "what it can do"),
-        ("operations", "the operations it can do"),
-        ("policy", "what its documentation promises"),
-        ("errors", "what its errors mean"),
-        ("defects", "defects that can be switched on"),
+        (
+            "name",
+            "the client's name, its column in the matrix",
+            name_kind,
+        ),
+        ("title", "one line of what it is", Kind::text),
+        ("start", "how it is started, `command` or `adapter`", || {
+            Kind::Map(&START)
+        }),
+        ("programs", "the programs it needs in PATH", || {
+            Kind::any_list(Kind::text())
+        }),
+        (
+            "version",
+            "a command that prints its version on one line",
+            || Kind::any_list(Kind::text()),
+        ),
+        ("abilities", "what it can do", || {
+            Kind::any_list(Kind::words(ABILITIES))
+        }),
+        ("operations", "the operations it can do", || {
+            Kind::any_list(Kind::words(OPERATIONS))
+        }),
+        ("policy", "what its documentation promises", policy::kind),
+        ("errors", "what its errors mean", || {
+            Kind::list(Kind::Map(&ERROR))
+        }),
+        ("defects", "defects that can be switched on", || {
+            Kind::any_list(Kind::text())
+        }),
     ],
-);
+)
+.rules(&[Rule::Needs(&[
+    "name",
+    "title",
+    "start",
+    "version",
+    "abilities",
+])]);
 
 static START: Keys = Keys::new(
     "`start`",
     &[
-        ("command", "a program that knows nothing of wirefault"),
-        ("adapter", "a program that speaks the client protocol"),
+        (
+            "command",
+            "a program that knows nothing of wirefault",
+            command::kind,
+        ),
+        (
+            "adapter",
+            "a program that speaks the client protocol",
+            command::line_kind,
+        ),
     ],
-);
+)
+.rules(&[Rule::OneOf(&["command", "adapter"])]);
 
 static ERROR: Keys = Keys::new(
     "an entry of `errors`",
     &[
-        ("type", "the error's type or class, exactly"),
-        ("code", "its code, exactly"),
-        ("errno", "its number, exactly"),
-        ("message", "a part of its message"),
-        ("phase", "`before` or `after` sending"),
+        ("type", "the error's type or class, exactly", Kind::text),
+        ("code", "its code, exactly", Kind::text),
+        ("errno", "its number, exactly", || {
+            Kind::Number(0..=u64::from(u32::MAX))
+        }),
+        ("message", "a part of its message", Kind::text),
+        ("phase", "`before` or `after` sending", || {
+            Kind::words(PHASES)
+        }),
     ],
-);
+)
+.rules(&[
+    Rule::Needs(&["phase"]),
+    Rule::AnyOf(&["type", "code", "errno", "message"]),
+]);
 
 const ABILITIES: &[(&str, Ability)] = &[
     ("literal", Ability::Literal),
@@ -69,9 +114,18 @@ const PHASES: &[(&str, Phase)] = &[("before", Phase::Before), ("after", Phase::A
 /// The longest name; it becomes part of a file's name.
 const LONGEST_NAME: usize = 60;
 
+/// A manifest as a whole.
+pub(crate) fn kind() -> Kind {
+    Kind::Map(&KEYS)
+}
+
+fn name_kind() -> Kind {
+    Kind::fits(format!("[a-z0-9][a-z0-9.+-]{{0,{}}}", LONGEST_NAME - 1))
+}
+
 /// The keys that a manifest has on the outside.
 pub fn keys() -> impl Iterator<Item = &'static str> {
-    KEYS.known.iter().map(|(key, _)| *key)
+    KEYS.known.iter().map(|(key, ..)| *key)
 }
 
 /// Reads a manifest.

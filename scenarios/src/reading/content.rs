@@ -1,6 +1,7 @@
 //! Content of requests and answers: text, JSON, bytes, shapes.
 
 use crate::document::decode::{Keys, not_yet};
+use crate::document::kind::{Kind, Rule};
 use crate::document::{Node, ScalarKind, Value, ids};
 use crate::plan::{Content, Shape};
 use crate::template::{Piece, Template};
@@ -13,27 +14,97 @@ const MOST: u64 = 64 << 20;
 static OF_REQUEST: Keys = Keys::new(
     "the body of a request",
     &[
-        ("text", "text with names"),
-        ("json", "JSON with names"),
-        ("hex", "bytes in hexadecimal"),
-        ("bytes", "so many bytes, made from the seed"),
+        ("text", "text with names", Kind::any_text),
+        ("json", "JSON with names", || Kind::Any),
+        ("hex", "bytes in hexadecimal", hex),
+        ("bytes", "so many bytes, made from the seed", content_size),
     ],
-);
+)
+.rules(&[Rule::OneOf(&["text", "json", "hex", "bytes"])]);
 
 static OF_ANSWER: Keys = Keys::new(
     "the body of an answer",
     &[
-        ("text", "text with names"),
-        ("json", "JSON with names"),
-        ("hex", "bytes in hexadecimal"),
-        ("bytes", "so many bytes, made from the seed"),
-        ("endless", "text that is repeated without end"),
-        ("shape", "what it means: `ok`, `error` or `page`"),
-        ("code", "with `shape: error`: the error's code"),
-        ("size", "with `shape`: at least so many bytes"),
+        ("text", "text with names", Kind::any_text),
+        ("json", "JSON with names", || Kind::Any),
+        ("hex", "bytes in hexadecimal", hex),
+        ("bytes", "so many bytes, made from the seed", content_size),
+        ("endless", "text that is repeated without end", endless),
+        ("shape", "what it means: `ok`, `error` or `page`", || {
+            Kind::words(SHAPES)
+        }),
+        ("code", "with `shape: error`: the error's code", Kind::text),
+        ("size", "with `shape`: at least so many bytes", content_size),
     ],
 )
+.rules(&[
+    Rule::OneOf(&["text", "json", "hex", "bytes", "endless", "shape"]),
+    Rule::With("size", "shape"),
+    Rule::WithWord("code", "shape", "error"),
+    Rule::WordNeeds("shape", "error", "code"),
+])
 .not_yet(&["events"]);
+
+const SHAPES: &[(&str, &str)] = &[("ok", "ok"), ("error", "error"), ("page", "page")];
+
+/// Most bytes of text that is repeated.
+const MOST_REPEATED: usize = 4096;
+
+/// The characters that a header's name is made of.
+const TOKEN: &str = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
+
+/// The body of a request.
+pub(crate) fn request_body() -> Kind {
+    Kind::Map(&OF_REQUEST)
+}
+
+/// The body of an answer.
+pub(crate) fn answer_body() -> Kind {
+    Kind::Map(&OF_ANSWER)
+}
+
+/// Bytes that a case holds.
+pub(crate) fn content_size() -> Kind {
+    Kind::Size(0..=MOST)
+}
+
+/// Bytes written in hexadecimal.
+pub(crate) fn hex() -> Kind {
+    const BLANK: &str = r"[ \t\n\f\r]*";
+    Kind::fits(format!("{BLANK}(?:[0-9A-Fa-f]{BLANK}[0-9A-Fa-f]{BLANK})+"))
+}
+
+fn endless() -> Kind {
+    Kind::Text {
+        pattern: r"[\s\S]*\S[\s\S]*".to_owned(),
+        longest: Some(MOST_REPEATED),
+    }
+}
+
+/// Header fields, of which some names are not written like this.
+pub(crate) fn headers_without(names: &[&str]) -> Kind {
+    let names: String = names
+        .iter()
+        .map(|name| format!("(?!{}$)", any_case(name)))
+        .collect();
+    let value = || Kind::fits(r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]*");
+    let values = Kind::Either(vec![value(), Kind::any_list(value())]);
+    Kind::names(format!("{names}{TOKEN}"), 0..=usize::MAX, values)
+}
+
+/// The name of a header field.
+pub(crate) fn field_name() -> Kind {
+    Kind::fits(TOKEN)
+}
+
+/// A pattern of a word in capitals or not.
+fn any_case(word: &str) -> String {
+    let letters = word.chars().map(|c| match c {
+        'a'..='z' => format!("[{}{c}]", c.to_ascii_uppercase()),
+        _ => c.to_string(),
+    });
+    letters.collect()
+}
 
 impl Reading<'_> {
     /// The body of a request.
@@ -97,7 +168,7 @@ impl Reading<'_> {
 
     fn endless(&mut self, node: &Node) -> Option<Content> {
         let text = node.text("`endless`", self.out)?;
-        if text.len() > 4096 {
+        if text.len() > MOST_REPEATED {
             self.out
                 .report(ids::TOO_LONG, &node.span, "the repeated text is too long")
                 .label("at most 4096 bytes")
@@ -114,8 +185,7 @@ impl Reading<'_> {
         size: Option<u64>,
         node: &Node,
     ) -> Option<Content> {
-        let words = [("ok", "ok"), ("error", "error"), ("page", "page")];
-        let word = value.word("a shape", &words, self.out)?;
+        let word = value.word("a shape", SHAPES, self.out)?;
         if word == "error" {
             let Some((_, code)) = code else {
                 self.out

@@ -3,9 +3,9 @@
 //!
 //! Faults and validation read with it; it knows neither.
 
-mod content;
+pub(crate) mod content;
 pub(crate) mod names;
-mod points;
+pub(crate) mod points;
 
 use std::collections::BTreeSet;
 

@@ -3,6 +3,7 @@
 use scripted_servers::wire::{End, Position, RequestPoint};
 
 use crate::document::decode::unknown_word;
+use crate::document::kind::Kind;
 use crate::document::{Node, Value, ids};
 
 use super::Reading;
@@ -12,6 +13,27 @@ const ENDS: &[(&str, End)] = &[
     ("close", End::Close),
     ("hang", End::Hang),
 ];
+
+/// How a connection ends.
+pub(crate) fn end() -> Kind {
+    Kind::words(ENDS)
+}
+
+/// A point in a request.
+pub(crate) fn request_point() -> Kind {
+    let inside = Kind::one_key(
+        "a point in a request",
+        &[
+            ("head", "so many bytes of the head", || Kind::position(1)),
+            ("body", "so many bytes of the body", body_position),
+        ],
+    );
+    inside.or_word("request")
+}
+
+fn body_position() -> Kind {
+    Kind::Either(vec![Kind::size(), Kind::word("half"), Kind::word("last")])
+}
 
 impl Reading<'_> {
     /// How a connection ends.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::document::decode::{Fields, brief, listed};
 use crate::document::{Diagnostics, Key, Node, Scalar, ScalarKind, Source, Value, ids};
 
+use crate::document::kind::{FILLED, Kind};
 use crate::reading::names::{Part, is_name, parts};
 
 /// Most cases a scenario may have.
@@ -13,6 +14,23 @@ const MOST_CASES: usize = 256;
 /// Most bytes that are decoded over all cases, so that a large file with many
 /// cases cannot take minutes.
 const MOST_BYTES: usize = 8 << 20;
+
+/// The name of a column.
+pub(super) const NAME_OF_A_COLUMN: &str = "(?!(?:n|job)$)[a-z][a-z0-9_]*";
+
+/// `sweep`: two values or more for each column.
+pub(super) fn sweep_kind() -> Kind {
+    let values = Kind::List {
+        of: Box::new(Kind::Scalar),
+        count: 2..=usize::MAX,
+    };
+    Kind::names(NAME_OF_A_COLUMN, FILLED, values).as_written()
+}
+
+/// `table`: a value for each column in each row.
+pub(super) fn table_kind() -> Kind {
+    Kind::list(Kind::names(NAME_OF_A_COLUMN, FILLED, Kind::Any)).as_written()
+}
 
 /// One case: a value for each column, in the order of the file.
 #[derive(Clone, Debug, Default)]

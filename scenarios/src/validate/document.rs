@@ -4,43 +4,70 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::document::decode::{Fields, Keys, brief, nearest, unknown_word};
+use crate::document::kind::{Kind, NAME, Rule};
 use crate::document::{Diagnostics, Node, Value, ids};
+use crate::expected::Words;
 use crate::plan::{CaseName, Plan, Proves};
 use crate::verdict::FindingName;
 
 use super::columns::Row;
-use super::{Known, checks, expect, limits, servers, tags::TAGS, work};
+use super::{Known, checks, columns, expect, limits, servers, tags::TAGS, work};
 use crate::reading::Reading;
 
 /// The keys of a scenario.
 pub(super) static KEYS: Keys = Keys::new(
     "a scenario",
     &[
-        ("title", "what it says, in one line"),
-        ("why", "why it matters"),
-        ("refs", "where the right behaviour is written down"),
-        ("tags", "words to select by"),
-        ("servers", "the servers by name"),
-        ("call", "the one call to make"),
-        ("calls", "the calls to make, in order"),
-        ("limits", "what the client is told to keep to"),
-        ("needs", "abilities that cannot be derived"),
-        ("deadline", "end of patience with the client"),
-        ("quiet", "silence that closes a cell"),
-        ("cap", "requests after which the client is stopped"),
+        ("title", "what it says, in one line", title_kind),
+        ("why", "why it matters", Kind::text),
+        ("refs", "where the right behaviour is written down", || {
+            Kind::list(Kind::text())
+        }),
+        ("tags", "words to select by", || {
+            Kind::list(Kind::words(TAGS))
+        }),
+        ("servers", "the servers by name", servers::kind),
+        ("call", "the one call to make", work::call_kind),
+        ("calls", "the calls to make, in order", work::calls_kind),
+        ("limits", "what the client is told to keep to", limits::kind),
+        (
+            "needs",
+            "abilities that cannot be derived",
+            limits::needs_kind,
+        ),
+        ("deadline", "end of patience with the client", || {
+            time_kind(DEADLINE)
+        }),
+        ("quiet", "silence that closes a cell", || time_kind(QUIET)),
+        ("cap", "requests after which the client is stopped", || {
+            Kind::Number(1..=MOST_REQUESTS).by_default(CAP)
+        }),
         (
             "enough",
             "deliveries after which the client is stopped without a finding",
+            || Kind::names(NAME, 0..=usize::MAX, Kind::Number(1..=MOST_REQUESTS)),
         ),
         (
             "sweep",
             "columns with their values; every combination is a case",
+            columns::sweep_kind,
         ),
-        ("table", "rows of columns; every row is a case"),
-        ("expect", "what must, should or may be seen"),
-        ("proves", "the defect that it catches"),
+        (
+            "table",
+            "rows of columns; every row is a case",
+            columns::table_kind,
+        ),
+        ("expect", "what must, should or may be seen", expect::kind),
+        ("proves", "the defect that it catches", || {
+            Kind::Map(&PROVES).as_written()
+        }),
     ],
 )
+.rules(&[
+    Rule::Needs(&["title", "why", "servers", "expect"]),
+    Rule::OneOf(&["call", "calls"]),
+    Rule::AtMostOneOf(&["sweep", "table"]),
+])
 .elsewhere(&[
     ("must", "`expect`"),
     ("should", "`expect`"),
@@ -69,6 +96,21 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(300);
 const CAP: u64 = 200;
 
+/// The most requests that are counted before a client is stopped.
+const MOST_REQUESTS: u64 = 100_000;
+
+/// The most characters of a title.
+const LONGEST_TITLE: usize = 100;
+
+fn title_kind() -> Kind {
+    let most = LONGEST_TITLE - 2;
+    Kind::fits(format!(r"\s*\S(?:[^\n]{{0,{most}}}\S)?\s*"))
+}
+
+fn time_kind(default: Duration) -> Kind {
+    Kind::time_from(Duration::from_nanos(1)).by_default(default.words())
+}
+
 /// Reads one case. `written` is the document before columns were replaced.
 pub(super) fn plan(
     tree: &Node,
@@ -93,7 +135,7 @@ pub(super) fn plan(
     let quiet = time(&document, "quiet", QUIET, reading.out);
     let cap = match document.get("cap") {
         None => Some(CAP),
-        Some(node) => node.number("`cap`", 1..=100_000, reading.out),
+        Some(node) => node.number("`cap`", 1..=MOST_REQUESTS, reading.out),
     };
     let enough = enough(&document, cap, reading);
     let proves = proves(&document, written, row, known, reading.out);
@@ -138,13 +180,12 @@ fn need_text(document: &Fields<'_>, key: &str, out: &mut Diagnostics) -> Option<
 }
 
 fn title(document: &Fields<'_>, out: &mut Diagnostics) -> Option<String> {
-    const LONGEST: usize = 100;
     let title = need_text(document, "title", out)?;
     let node = document.get("title")?;
-    if title.chars().count() > LONGEST || title.contains('\n') {
+    if title.chars().count() > LONGEST_TITLE || title.contains('\n') {
         out.report(ids::TOO_LONG, &node.span, "the title is too long")
             .label(format!(
-                "one line of at most {LONGEST} characters is needed"
+                "one line of at most {LONGEST_TITLE} characters is needed"
             ))
             .help("say the rest in `why`");
         return None;
@@ -212,7 +253,7 @@ fn enough(
     let mut good = true;
     for (server, count) in node.map("`enough`", reading.out)? {
         let known = reading.known_server(&server.text, &server.span);
-        let number = count.number("a count of deliveries", 1..=100_000, reading.out);
+        let number = count.number("a count of deliveries", 1..=MOST_REQUESTS, reading.out);
         if let (Some(number), Some(cap)) = (number, cap)
             && number > cap
         {
@@ -232,6 +273,25 @@ fn enough(
     good.then_some(enough)
 }
 
+static PROVES: Keys = Keys::new(
+    "`proves`",
+    &[
+        ("defect", "the defect of the reference client", Kind::text),
+        ("finding", "the finding it is caught by", || {
+            Kind::Word(
+                expect::FINDINGS
+                    .iter()
+                    .map(|name| (name.word(), String::new()))
+                    .collect(),
+            )
+        }),
+        ("when", "the columns' values in which it is caught", || {
+            Kind::names(columns::NAME_OF_A_COLUMN, 0..=usize::MAX, Kind::Any)
+        }),
+    ],
+)
+.rules(&[Rule::Needs(&["defect", "finding"])]);
+
 fn proves(
     document: &Fields<'_>,
     written: &Fields<'_>,
@@ -239,19 +299,11 @@ fn proves(
     known: &Known,
     out: &mut Diagnostics,
 ) -> Option<Option<Proves>> {
-    static KEYS: Keys = Keys::new(
-        "`proves`",
-        &[
-            ("defect", "the defect of the reference client"),
-            ("finding", "the finding it is caught by"),
-            ("when", "the columns' values in which it is caught"),
-        ],
-    );
     if document.get("proves").is_none() {
         return Some(None);
     }
     let node = written.get("proves")?;
-    let fields = node.fields(&KEYS, out)?;
+    let fields = node.fields(&PROVES, out)?;
     let defect = fields
         .need("defect", out)
         .and_then(|node| defect(node, known, out));

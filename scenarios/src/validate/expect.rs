@@ -2,6 +2,7 @@
 
 use crate::assertions;
 use crate::document::decode::{Fields, Keys, counted};
+use crate::document::kind::{Kind, Known, Rule};
 use crate::document::{Key, Node, ids};
 use crate::plan::{Call, Expectation, Limits, Of, ServerPlan};
 use crate::scope::Scope;
@@ -12,21 +13,57 @@ use crate::reading::{Reading, all_good};
 static KEYS: Keys = Keys::new(
     "`expect`",
     &[
-        ("must", "what fails the cell"),
-        ("should", "what marks it"),
-        ("info", "what is shown only"),
+        ("must", "what fails the cell", || Kind::list(entry_kind())),
+        ("should", "what marks it", || Kind::list(entry_kind())),
+        ("info", "what is shown only", || {
+            Kind::Shown(Box::new(Kind::list(entry_kind())))
+        }),
     ],
-);
+)
+.rules(&[Rule::Needs(&["must"])]);
 
 static OF: Keys = Keys::new(
     "`of`",
     &[
-        ("call", "the number of a call"),
-        ("attempt", "the number of an attempt of the only call"),
-        ("server", "the name of a server"),
+        ("call", "the number of a call", || Kind::Number(1..=1000)),
+        (
+            "attempt",
+            "the number of an attempt of the only call",
+            || Kind::Number(1..=1000),
+        ),
+        ("server", "the name of a server", Kind::text),
     ],
 )
+.rules(&[Rule::AnyOf(&["call", "attempt", "server"])])
 .not_yet(&["item"]);
+
+const AXES: &[(&str, Axis)] = &[("conformance", Axis::Conformance), ("safety", Axis::Safety)];
+
+/// What stands beside an assertion.
+const BESIDE: &[Known] = &[
+    ("of", "the call, attempt or server that it is about", || {
+        Kind::Map(&OF)
+    }),
+    ("axis", "the question that it belongs to", || {
+        Kind::words(AXES)
+    }),
+];
+
+/// `expect`.
+pub(super) fn kind() -> Kind {
+    Kind::Map(&KEYS)
+}
+
+fn entry_kind() -> Kind {
+    let known = assertions::LIST.iter();
+    Kind::Tagged {
+        of: "an expectation",
+        one: known
+            .map(|entry| (entry.word, entry.summary, entry.kind))
+            .collect(),
+        beside: BESIDE.to_vec(),
+    }
+}
 
 /// All findings; a test sees to it that none is missing.
 pub const FINDINGS: &[FindingName] = &[
@@ -103,10 +140,7 @@ fn entry(
     let entries = node.map("an expectation", reading.out)?;
     let find = |word: &str| entries.iter().find(|(key, _)| key.text == word);
     let of = find("of").map(|(_, node)| of(node, calls, reading));
-    let axis = find("axis").map(|(_, node)| {
-        let words = [("conformance", Axis::Conformance), ("safety", Axis::Safety)];
-        node.word("an axis", &words, reading.out)
-    });
+    let axis = find("axis").map(|(_, node)| node.word("an axis", AXES, reading.out));
     let (key, value) = only_assertion(node, entries, reading)?;
     let of = all_good(of)?.unwrap_or_default();
     let axis = all_good(axis)?;

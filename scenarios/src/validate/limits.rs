@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::document::decode::{Fields, Keys, not_yet};
+use crate::document::kind::{Kind, Time};
 use crate::document::{Diagnostics, Node, ids};
 use crate::manifest::Ability;
 use crate::plan::{BodyAs, Call, Limits, Request, ServerPlan};
@@ -11,11 +12,19 @@ use crate::plan::{BodyAs, Call, Limits, Request, ServerPlan};
 static KEYS: Keys = Keys::new(
     "`limits`",
     &[
-        ("attempts", "sends of a call, the first included"),
-        ("connect", "timeout of connecting"),
-        ("idle", "timeout without a byte"),
-        ("total", "timeout of a call, all attempts together"),
-        ("redirects", "redirect hops followed; 0: none"),
+        ("attempts", "sends of a call, the first included", || {
+            Kind::Number(1..=1000)
+        }),
+        ("connect", "timeout of connecting", timeout_kind),
+        ("idle", "timeout without a byte", timeout_kind),
+        (
+            "total",
+            "timeout of a call, all attempts together",
+            timeout_kind,
+        ),
+        ("redirects", "redirect hops followed; 0: none", || {
+            Kind::Number(0..=1000)
+        }),
     ],
 )
 .not_yet(&[
@@ -34,6 +43,23 @@ static KEYS: Keys = Keys::new(
     "breaker_failures",
     "breaker_open",
 ]);
+
+/// `limits`.
+pub(super) fn kind() -> Kind {
+    Kind::Map(&KEYS)
+}
+
+/// `needs`.
+pub(super) fn needs_kind() -> Kind {
+    Kind::list(Kind::words(NEEDS))
+}
+
+fn timeout_kind() -> Kind {
+    Kind::Time(Time {
+        least: Duration::from_millis(1),
+        whole: true,
+    })
+}
 
 /// Reads `limits`.
 pub(super) fn limits(document: &Fields<'_>, out: &mut Diagnostics) -> Option<Limits> {

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
 
-use crate::document::{Diagnostic, Diagnostics, Node, Source, decode::Fields, parse};
+use crate::document::{Diagnostic, Diagnostics, Kind, Node, Source, decode::Fields, parse};
 use crate::plan::{CaseName, Plan};
 use crate::reading::Reading;
 
@@ -35,9 +35,14 @@ pub struct Known {
     pub defects: BTreeSet<String>,
 }
 
+/// A scenario as a whole.
+pub(crate) fn kind() -> Kind {
+    Kind::Map(&document::KEYS)
+}
+
 /// The keys that a scenario has on the outside.
 pub fn keys() -> impl Iterator<Item = &'static str> {
-    document::KEYS.known.iter().map(|(key, _)| *key)
+    document::KEYS.known.iter().map(|(key, ..)| *key)
 }
 
 /// Reads a scenario: one Plan for each of its cases.

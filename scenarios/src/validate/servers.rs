@@ -3,6 +3,7 @@
 use scripted_servers::script::{ConnectionAct, Listen, PathPattern, Route};
 
 use crate::document::decode::{Fields, Keys, brief, not_yet};
+use crate::document::kind::{Kind, Rule};
 use crate::document::{Key, Node, Span, Value, ids};
 use crate::faults;
 use crate::plan::{LanesRequired, QueuePlan, ServerPlan};
@@ -23,22 +24,53 @@ static KEYS: Keys = Keys::new(
         (
             "listen",
             "whether its port can be reached: `open` or `refuse`",
+            || Kind::words(LISTEN).by_default("open"),
         ),
-        ("connections", "what happens to accepted connections"),
-        ("script", "the steps that its requests take"),
-        ("routes", "steps by method and path"),
+        (
+            "connections",
+            "what happens to accepted connections",
+            || Kind::list(Kind::words(CONNECTIONS)),
+        ),
+        ("script", "the steps that its requests take", steps::kind),
+        ("routes", "steps by method and path", || {
+            Kind::names(route_pattern(), 1..=MOST_ROUTES, steps::kind())
+        }),
     ],
 )
+.rules(&[Rule::AtMostOneOf(&["script", "routes"])])
 .elsewhere(&[
     ("applies", "a step of `script`"),
     ("then", "a step of `script`"),
     ("status", "`respond` of a step of `script`"),
 ])
 .owner(|key| {
-    let is_behaviour = faults::words().contains(&key);
+    let is_behaviour = faults::WORDS.contains(&key);
     is_behaviour.then(|| "a step of `script`".to_owned())
 })
 .not_yet(&["models", "tls", "protocol"]);
+
+const LISTEN: &[(&str, Listen)] = &[("open", Listen::Open), ("refuse", Listen::Refuse)];
+
+const CONNECTIONS: &[(&str, ConnectionAct)] = &[
+    ("serve", ConnectionAct::Serve),
+    ("reset", ConnectionAct::Reset),
+    ("close", ConnectionAct::Close),
+    ("hang", ConnectionAct::Hang),
+];
+
+/// The most characters of a server's name.
+const LONGEST_NAME: usize = 40;
+
+/// `servers`.
+pub(super) fn kind() -> Kind {
+    let name = format!("(?!(?:n|job)$)[a-z][a-z0-9_]{{0,{}}}", LONGEST_NAME - 1);
+    Kind::names(name, 1..=MOST_SERVERS, Kind::Map(&KEYS))
+}
+
+fn route_pattern() -> String {
+    const PLAIN: &str = r#"[!"$-)+->@-~]"#;
+    format!(r"(?!CONNECT )(?:[A-Z]+ )?/(?:{PLAIN}*|(?:{PLAIN}*/)?\*)")
+}
 
 /// Reads `servers`, and makes their names known to the rest.
 pub(super) fn servers(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Vec<ServerPlan>> {
@@ -85,10 +117,9 @@ pub(super) fn too_much(most: usize, what: &str, span: &Span, reading: &mut Readi
 }
 
 fn server_name(name: &Key, reading: &mut Reading<'_>) -> bool {
-    const LONGEST: usize = 40;
     let is_column = reading.columns.contains(&name.text);
     let taken = is_column || matches!(name.text.as_str(), "n" | "job");
-    let good = is_name(&name.text) && name.text.len() <= LONGEST && !taken;
+    let good = is_name(&name.text) && name.text.len() <= LONGEST_NAME && !taken;
     if !good {
         let label = match (is_column, taken) {
             (true, _) => "a column has this name, too",
@@ -164,17 +195,10 @@ fn listen(node: &Node, reading: &mut Reading<'_>) -> Option<Listen> {
     if reading.later(node, &["drop"]) {
         return None;
     }
-    let words = [("open", Listen::Open), ("refuse", Listen::Refuse)];
-    node.word("a state of a port", &words, reading.out)
+    node.word("a state of a port", LISTEN, reading.out)
 }
 
 fn connections(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<ConnectionAct>> {
-    let words = [
-        ("serve", ConnectionAct::Serve),
-        ("reset", ConnectionAct::Reset),
-        ("close", ConnectionAct::Close),
-        ("hang", ConnectionAct::Hang),
-    ];
     let items = node.filled_list("`connections`", reading.out)?;
     let acts: Vec<_> = items
         .iter()
@@ -182,7 +206,7 @@ fn connections(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<ConnectionA
             if reading.later(item, &["tls-hang", "tls-reset", "tls-close"]) {
                 return None;
             }
-            item.word("what happens to a connection", &words, reading.out)
+            item.word("what happens to a connection", CONNECTIONS, reading.out)
         })
         .collect();
     acts.into_iter().collect()

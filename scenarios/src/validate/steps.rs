@@ -6,30 +6,41 @@ use scripted_servers::script::{Route, Times};
 use scripted_servers::wire::{Effect, IdleEnd, KeySource};
 
 use crate::document::decode::{Fields, Keys, brief};
+use crate::document::kind::{Kind, Known, Rule};
 use crate::document::{Node, ids};
 use crate::faults;
 use crate::plan::StepPlan;
 
 use super::servers::too_much;
-use super::step_checks;
-use crate::reading::Reading;
-use crate::reading::all_good;
+use super::{step_checks, when};
+use crate::reading::{Reading, all_good, content};
 
 /// What a step has beside its behaviour.
-const OWN: &[(&str, &str)] = &[
-    ("when", "which requests it takes"),
-    ("times", "how many it takes: a number, or `always`"),
-    ("applies", "the effect that is counted"),
-    ("key", "the business key of the effect"),
-    ("delay", "the time between the point and the act"),
-    ("then", "how the idle connection ends after the answer"),
-    ("required", "whether it must have fired"),
-    ("name", "a name for moments"),
+const OWN: &[Known] = &[
+    ("when", "which requests it takes", when::kind),
+    ("times", "how many it takes: a number, or `always`", || {
+        Kind::Number(1..=MOST_TIMES).or_word("always").by_default(1)
+    }),
+    ("applies", "the effect that is counted", || {
+        Kind::fits("[a-z0-9_-]{1,40}")
+    }),
+    ("key", "the business key of the effect", || Kind::Map(&KEY)),
+    ("delay", "the time between the point and the act", || {
+        Kind::time().by_default("0ms")
+    }),
+    (
+        "then",
+        "how the idle connection ends after the answer",
+        || Kind::Map(&THEN),
+    ),
+    ("required", "whether it must have fired", || Kind::Truth),
+    ("name", "a name for moments", Kind::text),
 ];
 
-static WITH_BEHAVIOURS: [(&str, &str); OWN.len() + faults::COUNT] = faults::with_behaviours(OWN);
+static WITH_BEHAVIOURS: [Known; OWN.len() + faults::COUNT] = faults::with_behaviours(OWN);
 
 static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
+    .rules(&[Rule::OneOf(&faults::WORDS), Rule::With("key", "applies")])
     .elsewhere(&[
         ("connection", "`when`"),
         ("method", "`when`"),
@@ -40,6 +51,17 @@ static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
     ])
     .owner(|key| faults::owner(key).map(|word| format!("`{word}`")))
     .not_yet(faults::NOT_YET);
+
+/// How many requests a step can take, unless it takes them always.
+const MOST_TIMES: u64 = 1_000_000;
+
+/// The steps of a queue.
+pub(super) fn kind() -> Kind {
+    Kind::List {
+        of: Box::new(Kind::Map(&KEYS)),
+        count: 1..=MOST_STEPS,
+    }
+}
 
 /// Steps of a queue.
 const MOST_STEPS: usize = 1000;
@@ -110,7 +132,7 @@ fn step(
     let required = fields.get("required");
     let required = required.map(|node| node.truth("`required`", reading.out));
     unused_name(&fields, reading);
-    let behaviour = fields.one_of(&faults::words(), reading.out);
+    let behaviour = fields.one_of(&faults::WORDS, reading.out);
     let fault = behaviour.and_then(|(word, _, value)| faults::decode(word, value, reading));
     let step = StepPlan {
         line: reading.out.line(&node.span),
@@ -131,7 +153,7 @@ fn times(node: &Node, reading: &mut Reading<'_>) -> Option<Times> {
     if node.is_word("always") {
         return Some(Times::Always);
     }
-    let count = node.number("`times`", 1..=1_000_000, reading.out)?;
+    let count = node.number("`times`", 1..=MOST_TIMES, reading.out)?;
     u32::try_from(count).ok().map(Times::Count)
 }
 
@@ -173,16 +195,28 @@ fn applies(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Effe
     }))
 }
 
+static KEY: Keys = Keys::new(
+    "`key`",
+    &[
+        (
+            "header",
+            "the header field that holds it",
+            content::field_name,
+        ),
+        (
+            "json",
+            "a JSON pointer into the content",
+            when::pointer_kind,
+        ),
+        ("path", "`last`: the last segment of the path", || {
+            Kind::word("last")
+        }),
+    ],
+)
+.rules(&[Rule::OneOf(&["header", "json", "path"])]);
+
 fn key_source(node: &Node, reading: &mut Reading<'_>) -> Option<KeySource> {
-    static KEYS: Keys = Keys::new(
-        "`key`",
-        &[
-            ("header", "the header field that holds it"),
-            ("json", "a JSON pointer into the content"),
-            ("path", "`last`: the last segment of the path"),
-        ],
-    );
-    let fields = node.fields(&KEYS, reading.out)?;
+    let fields = node.fields(&KEY, reading.out)?;
     let (form, _, value) = fields.one_of(&["header", "json", "path"], reading.out)?;
     match form {
         "header" => {
@@ -197,16 +231,26 @@ fn key_source(node: &Node, reading: &mut Reading<'_>) -> Option<KeySource> {
     }
 }
 
+static THEN: Keys = Keys::new(
+    "`then`",
+    &[
+        (
+            "close",
+            "the idle connection is closed after this time",
+            Kind::time,
+        ),
+        (
+            "reset",
+            "the idle connection is reset after this time",
+            Kind::time,
+        ),
+    ],
+)
+.rules(&[Rule::OneOf(&["close", "reset"])])
+.not_yet(&["goaway"]);
+
 fn then(node: &Node, reading: &mut Reading<'_>) -> Option<(IdleEnd, Duration)> {
-    static KEYS: Keys = Keys::new(
-        "`then`",
-        &[
-            ("close", "the idle connection is closed after this time"),
-            ("reset", "the idle connection is reset after this time"),
-        ],
-    )
-    .not_yet(&["goaway"]);
-    let fields = node.fields(&KEYS, reading.out)?;
+    let fields = node.fields(&THEN, reading.out)?;
     let (form, _, value) = fields.one_of(&["close", "reset"], reading.out)?;
     let after = value.duration("the idle time", reading.out)?;
     let how = match form {

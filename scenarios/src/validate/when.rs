@@ -3,47 +3,83 @@
 use scripted_servers::script::{ConnectionUse, FieldTest, When};
 
 use crate::document::decode::Keys;
+use crate::document::kind::{Kind, Rule};
 use crate::document::{Node, ids};
 
-use crate::reading::{Reading, all_good};
+use crate::reading::{Reading, all_good, content};
 
 static KEYS: Keys = Keys::new(
     "`when`",
     &[
-        ("connection", "`fresh` or `reused`"),
+        ("connection", "`fresh` or `reused`", || Kind::words(USES)),
         (
             "header",
             "`{name, is: present or absent}` or `{name, equals}`",
+            || Kind::Map(&HEADER),
         ),
-        ("json", "`{pointer, equals}`"),
-        ("method", "a method"),
+        ("json", "`{pointer, equals}`", || Kind::Map(&JSON)),
+        ("method", "a method", method_kind),
         (
             "since",
             "not before this time since the server's first request",
+            Kind::time,
         ),
         (
             "until",
             "only before this time since the server's first request",
+            Kind::time,
         ),
     ],
-);
+)
+.rules(&[Rule::AnyOf(&[
+    "connection",
+    "header",
+    "json",
+    "method",
+    "since",
+    "until",
+])]);
 
 static HEADER: Keys = Keys::new(
     "`when.header`",
     &[
-        ("name", "the header's name"),
-        ("is", "`present` or `absent`"),
-        ("equals", "its exact value"),
+        ("name", "the header's name", content::field_name),
+        ("is", "`present` or `absent`", || Kind::words(IS)),
+        ("equals", "its exact value", Kind::any_text),
     ],
-);
+)
+.rules(&[Rule::Needs(&["name"]), Rule::OneOf(&["is", "equals"])]);
 
 static JSON: Keys = Keys::new(
     "`when.json`",
     &[
-        ("pointer", "a JSON pointer such as `/id`"),
-        ("equals", "the value that must stand there"),
+        ("pointer", "a JSON pointer such as `/id`", pointer_kind),
+        ("equals", "the value that must stand there", || Kind::Any),
     ],
-);
+)
+.rules(&[Rule::Needs(&["pointer", "equals"])]);
+
+const USES: &[(&str, ConnectionUse)] = &[
+    ("fresh", ConnectionUse::Fresh),
+    ("reused", ConnectionUse::Reused),
+];
+
+const IS: &[(&str, bool)] = &[("present", true), ("absent", false)];
+
+/// `when`.
+pub(super) fn kind() -> Kind {
+    Kind::Map(&KEYS)
+}
+
+/// The name of a method.
+pub(super) fn method_kind() -> Kind {
+    Kind::fits("[A-Z-]+")
+}
+
+/// A JSON pointer.
+pub(super) fn pointer_kind() -> Kind {
+    Kind::fits(r"(?:/[\s\S]*)?")
+}
 
 impl Reading<'_> {
     /// Reads `when`.
@@ -52,13 +88,9 @@ impl Reading<'_> {
         if fields.entries().is_empty() {
             return node.wrong("`when`", "a map with at least one condition", self.out);
         }
-        let uses = [
-            ("fresh", ConnectionUse::Fresh),
-            ("reused", ConnectionUse::Reused),
-        ];
         let connection = fields
             .get("connection")
-            .map(|node| node.word("a kind of connection", &uses, self.out));
+            .map(|node| node.word("a kind of connection", USES, self.out));
         let header = fields.get("header").map(|node| self.when_header(node));
         let json = fields.get("json").map(|node| self.when_json(node));
         let method = fields.get("method").map(|node| self.method(node));
@@ -99,8 +131,7 @@ impl Reading<'_> {
         let test = if form == "equals" {
             FieldTest::Equals(value.any_text("`equals`", self.out)?.to_owned())
         } else {
-            let words = [("present", true), ("absent", false)];
-            match value.word("a state of a header", &words, self.out)? {
+            match value.word("a state of a header", IS, self.out)? {
                 true => FieldTest::Present,
                 false => FieldTest::Absent,
             }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use crate::document::decode::{Fields, Keys, not_yet};
+use crate::document::kind::{Kind, NAME, Rule};
 use crate::document::{Node, Span, ids};
 use crate::manifest::OperationName;
 use crate::plan::{BodyAs, Call, Request};
 use crate::template::{Piece, Template};
 
-use crate::reading::{Reading, all_good};
+use crate::reading::{Reading, all_good, content};
 
 /// Most calls of one case.
 const MOST_CALLS: u64 = 1000;
@@ -18,17 +19,28 @@ macro_rules! call_keys {
         Keys::new(
             $of,
             &[
-                ("method", "the method; GET unless it is written"),
-                ("url", "where it goes, such as \"{api}/x\""),
-                ("headers", "header fields by name"),
-                ("body", "the content"),
-                ("body_as", "`buffer` or `stream`"),
-                ("operation", "`create`, `fetch`, `replace`, `remove` or `upload`"),
-                ("at", "with `operation`: the server, such as \"{api}\""),
-                ("size", "with `operation: upload`: bytes of content"),
+                ("method", "the method; GET unless it is written", method_kind),
+                ("url", "where it goes, such as \"{api}/x\"", url_kind),
+                ("headers", "header fields by name", || content::headers_without(&[])),
+                ("body", "the content", content::request_body),
+                ("body_as", "`buffer` or `stream`", || Kind::words(BODY_AS).by_default("buffer")),
+                ("operation", "`create`, `fetch`, `replace`, `remove` or `upload`", || Kind::words(OPERATIONS)),
+                ("at", "with `operation`: the server, such as \"{api}\"", at_kind),
+                ("size", "with `operation: upload`: bytes of content", content::content_size),
                 $($more),*
             ],
         )
+        .rules(&[
+            Rule::OneOf(&["url", "operation"]),
+            Rule::With("method", "url"),
+            Rule::With("headers", "url"),
+            Rule::With("body", "url"),
+            Rule::With("body_as", "url"),
+            Rule::With("body_as", "body"),
+            Rule::With("operation", "at"),
+            Rule::With("at", "operation"),
+            Rule::WithWord("size", "operation", "upload"),
+        ])
         .elsewhere(&[
             ("text", "`body`"),
             ("json", "`body`"),
@@ -51,10 +63,55 @@ static CALL: Keys = call_keys!("a call",)
 
 static CALLS: Keys = call_keys!(
     "a call",
-    ("pause", "wait before it"),
-    ("repeat", "how often it is made")
+    ("pause", "wait before it", || Kind::time().by_default("0ms")),
+    ("repeat", "how often it is made", || Kind::Number(
+        1..=MOST_CALLS
+    )
+    .by_default(1))
 )
 .not_yet(&["via", "look_up", "at_once"]);
+
+const BODY_AS: &[(&str, BodyAs)] = &[("buffer", BodyAs::Buffer), ("stream", BodyAs::Stream)];
+
+const OPERATIONS: &[(&str, OperationName)] = &[
+    ("create", OperationName::Create),
+    ("fetch", OperationName::Fetch),
+    ("replace", OperationName::Replace),
+    ("remove", OperationName::Remove),
+    ("upload", OperationName::Upload),
+];
+
+/// `call`.
+pub(super) fn call_kind() -> Kind {
+    Kind::Map(&CALL)
+}
+
+/// `calls`.
+pub(super) fn calls_kind() -> Kind {
+    Kind::list(Kind::Map(&CALLS))
+}
+
+/// The name of a method, `GET` where nothing is written.
+fn method_kind() -> Kind {
+    super::when::method_kind().by_default("GET")
+}
+
+/// A server in braces; `{n}` is the number of a call.
+const SERVER: &str = r"\{(?!n\})[a-z][a-z0-9_]*\}";
+
+fn at_kind() -> Kind {
+    Kind::fits(SERVER)
+}
+
+fn url_kind() -> Kind {
+    const IN_BRACES: &str = r"\{[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?\}";
+    const USER: &str = r"(?:(?!IN_BRACES)[^/\s])*@";
+    const REST: &str = r"(?:[/?][^\s\x00-\x1f\x7f-\x9f]*)?";
+    let user = USER.replace("IN_BRACES", IN_BRACES);
+    Kind::fits(format!(
+        r"(?:{SERVER}|http://(?:{user})?\{{{NAME}\.host\}}:\{{{NAME}\.port\}}){REST}"
+    ))
+}
 
 /// Reads the calls; repeats are unrolled.
 pub(super) fn calls(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Vec<Call>> {
@@ -130,10 +187,9 @@ fn literal(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> {
     let url = fields.get("url").and_then(|node| url(node, reading));
     let headers = fields.get("headers").map(|node| reading.headers(node));
     let body = fields.get("body").map(|node| reading.request_body(node));
-    let words = [("buffer", BodyAs::Buffer), ("stream", BodyAs::Stream)];
     let body_as = fields
         .get("body_as")
-        .map(|node| node.word("a way to hand over a body", &words, reading.out));
+        .map(|node| node.word("a way to hand over a body", BODY_AS, reading.out));
     let body = all_good(body)?;
     let body_as = all_good(body_as)?;
     if let (None, Some((key, _))) = (&body, fields.entry("body_as")) {
@@ -165,14 +221,7 @@ fn operation(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> 
         not_yet(&node.span, "stream", reading.out);
         return None;
     }
-    let words = [
-        ("create", OperationName::Create),
-        ("fetch", OperationName::Fetch),
-        ("replace", OperationName::Replace),
-        ("remove", OperationName::Remove),
-        ("upload", OperationName::Upload),
-    ];
-    let operation = node.word("an operation", &words, reading.out);
+    let operation = node.word("an operation", OPERATIONS, reading.out);
     let at = fields
         .need("at", reading.out)
         .and_then(|node| at(node, reading));

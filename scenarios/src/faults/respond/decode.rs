@@ -6,24 +6,43 @@ use scripted_servers::wire::{End, Position};
 
 use super::{Framing, Respond, ResponsePoint, RetryAfter, check};
 use crate::document::decode::{Keys, not_yet, unknown_word};
+use crate::document::kind::{Kind, Rule};
+use crate::document::values::MOST_BYTES;
 use crate::document::{Node, Span, Value, ids};
-use crate::reading::{Reading, all_good};
+use crate::reading::{Reading, all_good, content, points};
 
 pub(super) static KEYS: Keys = Keys::new(
     "`respond`",
     &[
-        ("status", "the status code"),
-        ("headers", "header fields by name"),
-        ("retry_after", "`{seconds}`, `{date_in}` or `{text}`"),
-        ("body", "the content"),
-        ("framing", "`length`, `chunked` or `close`"),
-        ("says_length", "a Content-Length that lies"),
-        ("chunks", "sizes of the chunks"),
-        ("drip", "`{bytes, every}`: the body in pieces"),
-        ("stall", "`{after, for}`: a pause after a point"),
-        ("cut", "`{after, with}`: the connection ends after a point"),
+        ("status", "the status code", || Kind::Number(200..=599)),
+        ("headers", "header fields by name", headers_kind),
+        (
+            "retry_after",
+            "`{seconds}`, `{date_in}` or `{text}`",
+            || Kind::Map(&RETRY_AFTER),
+        ),
+        ("body", "the content", content::answer_body),
+        ("framing", "`length`, `chunked` or `close`", || {
+            Kind::words(FRAMINGS).by_default("length")
+        }),
+        ("says_length", "a Content-Length that lies", Kind::size),
+        ("chunks", "sizes of the chunks", || {
+            Kind::list(Kind::Size(1..=MOST_BYTES))
+        }),
+        ("drip", "`{bytes, every}`: the body in pieces", || {
+            Kind::Map(&DRIP)
+        }),
+        ("stall", "`{after, for}`: a pause after a point", || {
+            Kind::Map(&STALL)
+        }),
+        (
+            "cut",
+            "`{after, with}`: the connection ends after a point",
+            || Kind::Map(&CUT),
+        ),
     ],
 )
+.rules(&[Rule::Needs(&["status"])])
 .elsewhere(&[
     ("text", "`body`"),
     ("json", "`body`"),
@@ -43,21 +62,32 @@ pub(super) static KEYS: Keys = Keys::new(
 static RETRY_AFTER: Keys = Keys::new(
     "`retry_after`",
     &[
-        ("seconds", "so many seconds"),
-        ("date_in", "a date this far from now"),
-        ("text", "any text"),
+        ("seconds", "so many seconds", || Kind::Number(0..=u64::MAX)),
+        ("date_in", "a date this far from now", Kind::time),
+        ("text", "any text", || Kind::fits(r"[^\x00-\x1f\x7f-\x9f]*")),
     ],
-);
+)
+.rules(&[Rule::OneOf(&["seconds", "date_in", "text"])]);
 
 static DRIP: Keys = Keys::new(
     "`drip`",
-    &[("bytes", "bytes a piece"), ("every", "time between pieces")],
-);
+    &[
+        ("bytes", "bytes a piece", || Kind::Size(1..=MOST_BYTES)),
+        ("every", "time between pieces", || {
+            Kind::time_from(SHORTEST_BEAT)
+        }),
+    ],
+)
+.rules(&[Rule::Needs(&["bytes", "every"])]);
 
 static STALL: Keys = Keys::new(
     "`stall`",
-    &[("after", "a point in the answer"), ("for", "how long")],
-);
+    &[
+        ("after", "a point in the answer", point),
+        ("for", "how long", Kind::time),
+    ],
+)
+.rules(&[Rule::Needs(&["after", "for"])]);
 
 static CUT: Keys = Keys::new(
     "`cut` of an answer",
@@ -65,13 +95,59 @@ static CUT: Keys = Keys::new(
         (
             "after",
             "a point in the answer: `{head}`, `{body}`, `{wire}` or `{chunks}`",
+            point,
         ),
         (
             "with",
             "how the connection ends: `reset`, `close` or `hang`",
+            points::end,
         ),
     ],
-);
+)
+.rules(&[Rule::Needs(&["after", "with"])]);
+
+const FRAMINGS: &[(&str, Framing)] = &[
+    ("length", Framing::Length),
+    ("chunked", Framing::Chunked),
+    ("close", Framing::Close),
+];
+
+/// A machine cannot keep a beat below this.
+const SHORTEST_BEAT: Duration = Duration::from_millis(3);
+
+/// Headers that have a key of their own, with that key.
+const BY_KEY: &[(&str, &str)] = &[
+    ("retry-after", "`retry_after`, beside `headers`"),
+    (
+        "content-length",
+        "`framing: length`, or `says_length` for a lie",
+    ),
+    ("transfer-encoding", "`framing: chunked`"),
+];
+
+fn headers_kind() -> Kind {
+    let names: Vec<&str> = BY_KEY.iter().map(|(name, _)| *name).collect();
+    content::headers_without(&names)
+}
+
+/// A point in an answer.
+fn point() -> Kind {
+    Kind::one_key(
+        "a point in an answer",
+        &[
+            ("head", "so many bytes of the head", || Kind::position(0)),
+            ("body", "so many bytes of the content", || Kind::position(0)),
+            (
+                "wire",
+                "so many bytes after the head, framing included",
+                || Kind::position(0),
+            ),
+            ("chunks", "so many whole chunks", || {
+                Kind::Number(0..=1_000_000)
+            }),
+        ],
+    )
+}
 
 /// Reads the parameters.
 pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> {
@@ -111,11 +187,10 @@ fn headers(node: &Node, reading: &mut Reading<'_>) -> Option<Headers> {
     let headers = reading.headers(node)?;
     let mut good = true;
     for (key, _) in node.map("`headers`", reading.out)? {
-        let instead = match key.text.to_ascii_lowercase().as_str() {
-            "retry-after" => "`retry_after`, beside `headers`",
-            "content-length" => "`framing: length`, or `says_length` for a lie",
-            "transfer-encoding" => "`framing: chunked`",
-            _ => continue,
+        let mut by_key = BY_KEY.iter();
+        let Some((_, instead)) = by_key.find(|(name, _)| key.text.eq_ignore_ascii_case(name))
+        else {
+            continue;
         };
         good = false;
         reading
@@ -159,12 +234,7 @@ fn retry_after(node: &Node, reading: &mut Reading<'_>) -> Option<RetryAfter> {
 }
 
 fn framing(node: &Node, reading: &mut Reading<'_>) -> Option<Framing> {
-    let words = [
-        ("length", Framing::Length),
-        ("chunked", Framing::Chunked),
-        ("close", Framing::Close),
-    ];
-    node.word("a framing", &words, reading.out)
+    node.word("a framing", FRAMINGS, reading.out)
 }
 
 fn chunks(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<u64>> {
@@ -188,7 +258,6 @@ fn chunks(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<u64>> {
 }
 
 fn drip(node: &Node, reading: &mut Reading<'_>) -> Option<(u64, Duration)> {
-    const LEAST: Duration = Duration::from_millis(3);
     let fields = node.fields(&DRIP, reading.out)?;
     let bytes = fields.need("bytes", reading.out);
     let every = fields.need("every", reading.out);
@@ -201,7 +270,7 @@ fn drip(node: &Node, reading: &mut Reading<'_>) -> Option<(u64, Duration)> {
     });
     let every_node = every?;
     let every = every_node.duration("`every`", reading.out)?;
-    if every < LEAST {
+    if every < SHORTEST_BEAT {
         reading
             .out
             .report(ids::BAD_DURATION, &every_node.span, "this drip is too fast")

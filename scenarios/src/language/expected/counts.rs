@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::values;
 use crate::counter::Counter;
 use crate::document::decode::{brief, listed, nearest, unknown_word};
+use crate::document::kind::{FILLED, Kind, NAME};
 use crate::document::{Key, Node, Span, ids};
 use crate::expected::Expected;
 use crate::scope::Scope;
@@ -32,6 +33,35 @@ pub struct EffectCount {
     pub effect: String,
     /// How often.
     pub expected: Expected<u64>,
+}
+
+/// A server, perhaps with a pattern of its requests.
+const COUNTER: &str = r"[^ ]+(?: (?:[A-Z-]+ )?/(?:[^ ]*[^ *]|(?:[^ ]*/)?\*)?)?";
+
+/// A counter that stands as a value.
+pub fn one() -> Kind {
+    Kind::fits(COUNTER)
+}
+
+/// Counts of requests, by counter; `by-policy` where that is `computed`.
+pub fn of_requests(computed: bool) -> Kind {
+    let by_policy = computed.then(|| Kind::word("by-policy"));
+    let count = std::iter::once(count()).chain(by_policy).collect();
+    Kind::names(COUNTER, FILLED, Kind::Either(count).expected())
+}
+
+/// Counts by server.
+pub fn of_servers() -> Kind {
+    Kind::names(NAME, FILLED, count().expected())
+}
+
+/// Counts by effect.
+pub fn of_effects() -> Kind {
+    Kind::names("[a-z0-9_-]{1,40}", FILLED, count().expected())
+}
+
+fn count() -> Kind {
+    Kind::matcher(Kind::Number(0..=MOST))
 }
 
 /// `{api: 1, "api POST /jobs": [0, 1]}`; `by-policy` where `computed`.

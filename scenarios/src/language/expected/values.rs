@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::Expected;
-use crate::document::{Diagnostics, Node, Span, ids};
+use crate::document::{Diagnostics, Kind, Node, Span, ids};
 use crate::matcher::Matcher;
 use crate::policy;
 use crate::scope::Scope;
@@ -12,6 +12,11 @@ use crate::verdict::Level;
 
 /// How close the bounds of a wait may be: closer ones would test the machine.
 const CLOSEST: Duration = Duration::from_millis(20);
+
+/// A range of time.
+pub fn time() -> Kind {
+    Kind::Range(Box::new(Kind::time())).expected()
+}
 
 /// Whether the level only shows values.
 pub fn shows(scope: &Scope<'_>) -> bool {

@@ -4,31 +4,43 @@ use std::collections::BTreeMap;
 
 use super::{ABILITIES, owned, texts};
 use crate::document::decode::{Fields, Keys, brief, listed, nearest};
+use crate::document::kind::{Kind, Rule};
 use crate::document::{Diagnostics, Node, ids};
 use crate::manifest::{Ability, CommandLine, ContentFrom, StatusFrom};
 
 static COMMAND: Keys = Keys::new(
     "`command`",
     &[
-        ("args", "program and arguments"),
-        ("header", "arguments for each header field"),
-        ("body", "arguments for a call with content"),
-        ("limits", "arguments for each limit"),
-        ("status", "where the status is shown"),
-        ("content", "where the content is shown"),
-        ("exits", "what exit codes mean"),
+        ("args", "program and arguments", line_kind),
+        ("header", "arguments for each header field", line_kind),
+        ("body", "arguments for a call with content", line_kind),
+        ("limits", "arguments for each limit", || Kind::Map(&LIMITS)),
+        ("status", "where the status is shown", || {
+            Kind::words(STATUS).by_default("nowhere")
+        }),
+        ("content", "where the content is shown", || {
+            Kind::words(CONTENT).by_default("nowhere")
+        }),
+        ("exits", "what exit codes mean", || {
+            Kind::names(EXIT, 0..=usize::MAX, Kind::text())
+        }),
     ],
-);
+)
+.rules(&[Rule::Needs(&["args"])]);
 
 /// The limits that a command can be told; each is an ability too.
 static LIMITS: Keys = Keys::new(
     "`limits`",
     &[
-        ("attempts", "sends of a call, the first included"),
-        ("connect", "timeout of connecting"),
-        ("idle", "timeout without a byte"),
-        ("total", "timeout of a call, all attempts together"),
-        ("redirects", "redirect hops followed"),
+        ("attempts", "sends of a call, the first included", line_kind),
+        ("connect", "timeout of connecting", line_kind),
+        ("idle", "timeout without a byte", line_kind),
+        (
+            "total",
+            "timeout of a call, all attempts together",
+            line_kind,
+        ),
+        ("redirects", "redirect hops followed", line_kind),
     ],
 );
 
@@ -48,6 +60,19 @@ const IN_HEADER: &[&str] = &["name", "value"];
 const IN_BODY: &[&str] = &["body_file"];
 const IN_LIMIT: &[&str] = &["value", "value_minus_one", "seconds"];
 const IN_ADAPTER: &[&str] = &["here", "wirefault"];
+
+/// An exit code from 1 to 255.
+const EXIT: &str = r"\+?0*(?:[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
+
+/// `start.command`.
+pub(super) fn kind() -> Kind {
+    Kind::Map(&COMMAND)
+}
+
+/// A command line or a part of one.
+pub(super) fn line_kind() -> Kind {
+    Kind::list(Kind::text())
+}
 
 /// `start.adapter`.
 pub(super) fn adapter(node: &Node, out: &mut Diagnostics) -> Option<Vec<String>> {
@@ -108,7 +133,7 @@ pub(super) fn abilities_agree(
     abilities: &[Ability],
     out: &mut Diagnostics,
 ) {
-    for (word, _) in LIMITS.known {
+    for (word, ..) in LIMITS.known {
         let ability = ABILITIES.iter().find(|(name, _)| name == word);
         let able = ability.is_some_and(|(_, ability)| abilities.contains(ability));
         let told = command.limits.contains_key(*word);
@@ -148,7 +173,7 @@ fn part(
 fn limits(node: &Node, out: &mut Diagnostics) -> Option<BTreeMap<String, Vec<String>>> {
     let fields = node.fields(&LIMITS, out)?;
     let mut limits = BTreeMap::new();
-    for (word, _) in LIMITS.known {
+    for (word, ..) in LIMITS.known {
         if let Some(node) = fields.get(word) {
             let args = line(node, &format!("`{word}`"), IN_LIMIT, out)?;
             limits.insert((*word).to_owned(), args);

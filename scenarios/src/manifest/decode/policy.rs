@@ -4,39 +4,77 @@ use std::time::Duration;
 
 use super::owned;
 use crate::document::decode::{Keys, brief};
+use crate::document::kind::{Kind, Rule};
 use crate::document::{Diagnostics, Node, Scalar, ScalarKind, Value, ids};
 use crate::manifest::{ErrorKind, Policy, PolicyRule, StatusRange, WaitRule};
 
 static POLICY: Keys = Keys::new(
     "`policy`",
     &[
-        ("source", "where it is written down"),
-        ("redirects", "redirect hops it follows unless told"),
-        ("rules", "what it does after each kind of failure"),
+        ("source", "where it is written down", Kind::text),
+        ("redirects", "redirect hops it follows unless told", || {
+            Kind::Number(0..=1000)
+        }),
+        ("rules", "what it does after each kind of failure", || {
+            Kind::any_list(Kind::Map(&RULE))
+        }),
     ],
-);
+)
+.rules(&[Rule::Needs(&["source", "rules"])]);
 
 static RULE: Keys = Keys::new(
     "a rule",
     &[
-        ("status", "a list of statuses or ranges such as \"500-504\""),
-        ("error", "a list of kinds of error"),
-        ("method", "a list of methods; all when missing"),
-        ("connection", "`reused` or `fresh`; both when missing"),
-        ("retry_after", "whether the answer says Retry-After"),
-        ("redirected", "whether the attempt followed a redirect"),
-        ("attempts", "sends of the call in all; 1: not again"),
-        ("wait", "how long it waits before the next one"),
-        ("source", "where this is written down"),
+        (
+            "status",
+            "a list of statuses or ranges such as \"500-504\"",
+            || Kind::list(status_kind()),
+        ),
+        ("error", "a list of kinds of error", || {
+            Kind::list(Kind::words(ERRORS))
+        }),
+        ("method", "a list of methods; all when missing", || {
+            Kind::list(Kind::fits("[A-Z-]+"))
+        }),
+        (
+            "connection",
+            "`reused` or `fresh`; both when missing",
+            || Kind::words(CONNECTIONS),
+        ),
+        ("retry_after", "whether the answer says Retry-After", || {
+            Kind::Truth
+        }),
+        (
+            "redirected",
+            "whether the attempt followed a redirect",
+            || Kind::Truth,
+        ),
+        ("attempts", "sends of the call in all; 1: not again", || {
+            Kind::Number(1..=u64::from(u32::MAX)).or_word("unlimited")
+        }),
+        ("wait", "how long it waits before the next one", || {
+            Kind::Map(&WAIT)
+        }),
+        ("source", "where this is written down", Kind::text),
     ],
-);
+)
+.rules(&[
+    Rule::Needs(&["attempts"]),
+    Rule::AnyOf(&["status", "error"]),
+]);
 
 static WAIT: Keys = Keys::new(
     "`wait`",
     &[
-        ("at_least", "a list: the n-th wait is at least this"),
-        ("at_most", "a list: the n-th wait is at most this"),
-        ("retry_after", "whether Retry-After is kept to"),
+        ("at_least", "a list: the n-th wait is at least this", || {
+            Kind::list(Kind::time())
+        }),
+        ("at_most", "a list: the n-th wait is at most this", || {
+            Kind::list(Kind::time())
+        }),
+        ("retry_after", "whether Retry-After is kept to", || {
+            Kind::Truth.by_default(false)
+        }),
     ],
 );
 
@@ -53,6 +91,19 @@ const ERRORS: &[(&str, ErrorKind)] = &[
 ];
 
 const CONNECTIONS: &[(&str, bool)] = &[("reused", true), ("fresh", false)];
+
+/// `policy`.
+pub(super) fn kind() -> Kind {
+    Kind::Map(&POLICY)
+}
+
+/// A status or a range of them.
+fn status_kind() -> Kind {
+    Kind::Either(vec![
+        Kind::Number(100..=599),
+        Kind::fits("[1-5][0-9]{2}-[1-5][0-9]{2}"),
+    ])
+}
 
 /// `policy`.
 pub(super) fn policy(node: &Node, out: &mut Diagnostics) -> Option<Policy> {
