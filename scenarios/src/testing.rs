@@ -444,6 +444,7 @@ impl Story {
                 target: target.to_owned(),
                 headers: headers.iter().map(own).collect(),
                 queue,
+                step: None,
             },
         )
     }

@@ -82,6 +82,7 @@ pub enum What {
         /// When it arrived.
         arrived_us: u64,
         /// Whether the connection has carried a request before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         reused: bool,
     },
     /// A complete head.
@@ -96,8 +97,12 @@ pub enum What {
         headers: Vec<(String, String)>,
         /// The queue that takes it; none: no route expects it (`other`).
         queue: Option<usize>,
+        /// The step that it takes with its head. One that is taken earlier or
+        /// later is told by `Taken`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<StepId>,
     },
-    /// The exchange took this step.
+    /// The exchange took this step, not with its head.
     Taken {
         /// Which.
         step: StepId,
@@ -115,6 +120,7 @@ pub enum What {
         /// out of the dead client's kernel. The servers learn of the end a
         /// little late: a delivery that they tell before may be later than the
         /// end as well, and `arrived_us` says so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         drained: bool,
     },
     /// The head, or the framing of the content, can not be understood; the
@@ -197,6 +203,17 @@ pub enum What {
         /// Bytes handed to the kernel on it.
         sent: u64,
     },
+}
+
+impl What {
+    /// The step that the exchange takes with this.
+    pub fn step(&self) -> Option<StepId> {
+        match self {
+            Self::Head { step, .. } => *step,
+            Self::Taken { step } => Some(*step),
+            _ => None,
+        }
+    }
 }
 
 /// How a direction of a connection ended.

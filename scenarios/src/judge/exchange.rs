@@ -224,7 +224,9 @@ impl Exchange {
                 target,
                 headers,
                 queue,
+                step,
             } => {
+                self.step = self.step.or(*step);
                 self.head.get_or_insert_with(|| Head {
                     mark: arrived(arrived_us),
                     method: method.clone(),

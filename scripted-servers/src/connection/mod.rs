@@ -109,7 +109,12 @@ impl<T: Transport> Connection<T> {
             let limit = limit.min(scratch.len());
             let (read, arrived) = self.transport.try_read(&mut scratch[..limit], &*clock)?;
             // Whatever becomes of the wall clock, that much is known.
-            let arrived = arrived.min(clock.now()).max(self.empty_at);
+            let latest = if arrived > called {
+                clock.now()
+            } else {
+                called
+            };
+            let arrived = arrived.min(latest).max(self.empty_at);
             if read < limit {
                 self.empty_at = called;
             }
