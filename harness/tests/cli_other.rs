@@ -56,6 +56,25 @@ fn faults_assertions_and_clients_can_be_listed_for_people_and_programs() {
     }
 }
 
+/// `wirefault schema scenario > schema/scenario.schema.json` writes it again.
+#[test]
+fn the_schemas_in_the_repository_are_what_the_command_prints() {
+    let bench = Workbench::new();
+    for what in ["scenario", "manifest"] {
+        let file = format!(
+            "{}/../schema/{what}.schema.json",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let kept = std::fs::read_to_string(&file).unwrap();
+        let done = bench.run(&["schema", what]).ends_with(0);
+        assert!(
+            done.stdout == kept,
+            "schema/{what}.schema.json is not what is printed"
+        );
+    }
+    bench.run(&["schema", "nonsense"]).ends_with(2);
+}
+
 #[test]
 fn the_list_of_words_names_what_an_author_needs_with_an_example_each() {
     let bench = Workbench::new();

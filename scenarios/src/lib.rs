@@ -15,6 +15,7 @@ pub mod manifest;
 pub mod policy;
 mod reading;
 pub mod resolve;
+pub mod schema;
 pub mod secrets;
 pub mod validate;
 pub mod verdict;

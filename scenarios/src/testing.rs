@@ -80,6 +80,15 @@ impl Plan {
         self
     }
 
+    /// The last call with this text as its body.
+    pub(crate) fn giving(mut self, text: &str) -> Self {
+        let call = self.calls.last_mut().unwrap();
+        if let Request::Literal { body, .. } = &mut call.request {
+            *body = Some(Content::Text(Template::text(text)));
+        }
+        self
+    }
+
     /// The last call with a header field.
     pub(crate) fn with_header(mut self, name: &str, value: &str) -> Self {
         let call = self.calls.last_mut().unwrap();
@@ -384,6 +393,27 @@ impl Story {
                 drained: false,
             },
         )
+    }
+
+    /// A complete request with content, on a connection of its own.
+    pub(crate) fn carrying(
+        self,
+        at: u64,
+        server: &str,
+        connection: u32,
+        line: &str,
+        content: &str,
+    ) -> Self {
+        let place = (server, connection, 1);
+        let delivered = What::Delivered {
+            arrived_us: at * 1000,
+            body_bytes: content.len() as u64,
+            body_sha256: (!content.is_empty()).then(|| sha256(content.as_bytes())),
+            drained: false,
+        };
+        self.accepted(at, server, connection)
+            .head(at, place, line, &[], Some(0))
+            .server(at, place, delivered)
     }
 
     /// A request of which only the head arrived.

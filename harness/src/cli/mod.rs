@@ -10,6 +10,7 @@ mod judge;
 mod list;
 mod present;
 mod run;
+mod schema;
 mod selftest;
 mod workspace;
 
@@ -44,6 +45,7 @@ enum Command {
     Judge(judge::Arguments),
     Selftest(selftest::Arguments),
     Doctor(doctor::Arguments),
+    Schema(schema::Arguments),
 }
 
 /// What every command gets.
@@ -77,6 +79,7 @@ pub fn main(
         Command::Judge(arguments) => judge::run(&arguments, &mut context),
         Command::Selftest(arguments) => selftest::run(&arguments, &mut context),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut context),
+        Command::Schema(arguments) => schema::run(&arguments, &mut context),
     };
     match done {
         Ok(exit) => exit,

@@ -207,6 +207,43 @@ mod tests {
         assert_eq!(without, [("a step", "name")]);
     }
 
+    /// The schema has the maps that the decoders met, with the same keys, and no
+    /// others.
+    #[test]
+    fn the_schema_has_every_key_that_the_decoders_accept_and_no_other() {
+        use scenarios::schema::{Document, maps};
+        let mut accepted: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
+        for table in tables().unwrap() {
+            for (word, _) in &table.known {
+                accepted.insert((table.document, table.of, word));
+            }
+        }
+        let mut said = BTreeSet::new();
+        for (name, document) in [
+            ("scenario", Document::Scenario),
+            ("manifest", Document::Manifest),
+        ] {
+            for (of, keys) in maps(document) {
+                said.extend(keys.into_iter().map(|key| (name, of, key)));
+            }
+        }
+        // These are read without a table.
+        let without: BTreeSet<&str> = [
+            "an expectation",
+            "a point in a request",
+            "a point in an answer",
+        ]
+        .into();
+        let expectations: BTreeSet<_> = expectations().map(|word| word.word).collect();
+        let listed = said.iter().filter(|(_, of, _)| *of == "an expectation");
+        assert_eq!(
+            listed.map(|(.., word)| *word).collect::<BTreeSet<_>>(),
+            expectations
+        );
+        said.retain(|(_, of, _)| !without.contains(of));
+        assert_eq!(said, accepted);
+    }
+
     /// The names of the maps whose keys the decoders know, as the source of the
     /// crate has them.
     fn maps_in(folder: &Path, found: &mut BTreeSet<String>) {

@@ -20,7 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "time from the end of one answer or failure to the first byte of the next attempt",
     example: "gap: { at_least: 1s, at_most: 2200ms }",
     findings: &[FindingName::EarlyRetry, FindingName::LateRetry],
-    kind: || Kind::Either(vec![values::time(), Kind::word("by-policy").expected()]),
+    kind: || Kind::Either(vec![values::time(), Kind::word("by-policy")]).expected(),
     decode,
 };
 

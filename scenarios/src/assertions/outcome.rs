@@ -1,7 +1,7 @@
 //! `outcome`: the word for what the client showed of each call.
 
 use super::{Assertion, Entry};
-use crate::document::{Kind, Node};
+use crate::document::{Kind, Node, Value};
 use crate::expected::{Expected, Words, values};
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
@@ -46,6 +46,10 @@ fn kind() -> Kind {
 
 /// A word, a list of words, or `by-policy`.
 pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
+    // Words have no order, so no range of them says anything.
+    if matches!(node.value, Value::Map(_)) && !values::is_shown(node, scope) {
+        return node.wrong("`outcome`", "a word or a list of words", scope.out);
+    }
     let expected = values::expected(node, "`outcome`", true, scope, &|node, out| {
         node.word("an outcome", OUTCOMES, out)
     })?;

@@ -17,6 +17,7 @@ pub struct Diagnostics {
     found: Vec<Diagnostic>,
     reports: usize,
     spare: Diagnostic,
+    last_is_kept: bool,
     pub(super) met: Option<Vec<Met>>,
     forms: Forms,
 }
@@ -34,6 +35,7 @@ impl Diagnostics {
             found: Vec::new(),
             reports: 0,
             spare: empty(String::new(), "", 0..0, String::new()),
+            last_is_kept: false,
             met: None,
             forms: |_| None,
         }
@@ -63,13 +65,22 @@ impl Diagnostics {
         let again = |one: &Diagnostic| {
             (one.id, &one.span, &one.title) == (id, &diagnostic.span, &diagnostic.title)
         };
-        if self.is_full() || self.found.iter().any(again) {
+        self.last_is_kept = !self.is_full() && !self.found.iter().any(again);
+        if !self.last_is_kept {
             self.spare = diagnostic;
             return &mut self.spare;
         }
         self.found.push(diagnostic);
         let last = self.found.len() - 1;
         &mut self.found[last]
+    }
+
+    /// The one that was reported last.
+    pub(crate) fn last(&mut self) -> &mut Diagnostic {
+        match self.found.last_mut() {
+            Some(last) if self.last_is_kept => last,
+            _ => &mut self.spare,
+        }
     }
 
     /// Whether nothing was found.
@@ -135,6 +146,7 @@ fn empty(path: String, id: &'static str, span: Span, title: String) -> Diagnosti
         label: String::new(),
         help: None,
         other: None,
+        beyond_schema: false,
     }
 }
 
@@ -148,6 +160,12 @@ impl Diagnostic {
     /// Sets what to write instead.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Says that no schema can know this, where one knows others of its id.
+    pub fn beyond_schema(&mut self) -> &mut Self {
+        self.beyond_schema = true;
         self
     }
 

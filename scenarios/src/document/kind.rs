@@ -147,6 +147,16 @@ impl Kind {
         )
     }
 
+    /// One of some words, each with what it means.
+    pub fn told(table: &[(&str, &str)]) -> Self {
+        let words = table.iter();
+        Self::Word(
+            words
+                .map(|(word, what)| ((*word).to_owned(), (*what).to_owned()))
+                .collect(),
+        )
+    }
+
     /// One word.
     pub fn word(word: &str) -> Self {
         Self::Word(vec![(word.to_owned(), String::new())])

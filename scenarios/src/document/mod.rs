@@ -102,4 +102,6 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// A second place that explains it: `first defined here`.
     pub other: Option<(Span, String)>,
+    /// Whether no schema can know it, where one knows others of its id.
+    pub beyond_schema: bool,
 }

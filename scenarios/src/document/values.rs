@@ -187,7 +187,8 @@ impl Node {
                 {
                     out.report(ids::BAD_RANGE, &self.span, "the range is upside down")
                         .label("`at_least` is above `at_most`")
-                        .help("swap the two bounds");
+                        .help("swap the two bounds")
+                        .beyond_schema();
                     return None;
                 }
                 Some(Matcher::Range { at_least, at_most })

@@ -70,11 +70,13 @@ fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {
     let parts: Vec<_> = items.iter().map(|item| part(item, reading)).collect();
     let parts = parts.into_iter().collect::<Option<Vec<_>>>()?;
     if parts.iter().all(|part| matches!(part, RawPart::Pause(_))) {
-        return node.wrong(
+        node.wrong::<()>(
             "`raw`",
             "a list with at least one `text` or `hex`",
             reading.out,
         );
+        reading.out.last().beyond_schema();
+        return None;
     }
     Some(Raw { parts })
 }

@@ -173,6 +173,9 @@ impl Reading<'_> {
                 .report(ids::TOO_LONG, &node.span, "the repeated text is too long")
                 .label("at most 4096 bytes")
                 .help("it is repeated without end anyway");
+            if text.chars().count() <= MOST_REPEATED {
+                self.out.last().beyond_schema();
+            }
             return None;
         }
         Some(Content::Endless(text.to_owned()))

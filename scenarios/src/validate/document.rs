@@ -24,7 +24,7 @@ pub(super) static KEYS: Keys = Keys::new(
             Kind::list(Kind::text())
         }),
         ("tags", "words to select by", || {
-            Kind::list(Kind::words(TAGS))
+            Kind::list(Kind::told(TAGS))
         }),
         ("servers", "the servers by name", servers::kind),
         ("call", "the one call to make", work::call_kind),
@@ -360,6 +360,7 @@ fn row_fits(node: &Node, row: &Row, out: &mut Diagnostics) -> Option<bool> {
         let Some(value) = row.get(&column.text) else {
             let columns = row.0.iter().map(|(name, _)| name.as_str());
             unknown_word(&column.span, &column.text, "a column", columns, out);
+            out.last().beyond_schema();
             return None;
         };
         let items = match &values.value {

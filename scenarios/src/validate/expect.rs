@@ -8,6 +8,7 @@ use crate::plan::{Call, Expectation, Limits, Of, ServerPlan};
 use crate::scope::Scope;
 use crate::verdict::{Axis, FindingName, Level};
 
+use super::work::MOST_CALLS;
 use crate::reading::{Reading, all_good};
 
 static KEYS: Keys = Keys::new(
@@ -25,7 +26,9 @@ static KEYS: Keys = Keys::new(
 static OF: Keys = Keys::new(
     "`of`",
     &[
-        ("call", "the number of a call", || Kind::Number(1..=1000)),
+        ("call", "the number of a call", || {
+            Kind::Number(1..=MOST_CALLS)
+        }),
         (
             "attempt",
             "the number of an attempt of the only call",
@@ -188,12 +191,24 @@ fn only_assertion<'n>(
     None
 }
 
+/// The number of a call that is made.
+fn call_number(node: &Node, most: u64, reading: &mut Reading<'_>) -> Option<u64> {
+    let what = "the number of a call";
+    let number = node.number(what, 1..=MOST_CALLS, reading.out)?;
+    if number > most {
+        node.number(what, 1..=most, reading.out);
+        reading.out.last().beyond_schema();
+        return None;
+    }
+    Some(number)
+}
+
 fn of(node: &Node, calls: &[Call], reading: &mut Reading<'_>) -> Option<Of> {
     let fields = node.fields(&OF, reading.out)?;
     let most = u64::try_from(calls.len()).unwrap_or(u64::MAX);
     let call = fields
         .get("call")
-        .map(|node| node.number("the number of a call", 1..=most, reading.out));
+        .map(|node| call_number(node, most, reading));
     let attempt = fields.get("attempt").map(|node| {
         let number = node.number("the number of an attempt", 1..=1000, reading.out)?;
         if calls.len() > 1 {

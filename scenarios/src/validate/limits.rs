@@ -178,7 +178,8 @@ pub(super) fn all_needs(
         if !needs.insert(ability) {
             out.report(ids::IMPLIED_NEED, &node.span, "this need is there already")
                 .label("the rest of the scenario implies it, or it stands here twice")
-                .help("remove it");
+                .help("remove it")
+                .beyond_schema();
         }
     }
     needs

@@ -80,6 +80,23 @@ pub fn read(
     Some(all_cases(&root, &document, &rows, context, out))
 }
 
+/// The tree of each case, its columns replaced; none where they cannot be.
+#[cfg(test)]
+pub(crate) fn cases(source: &Source) -> Vec<Node> {
+    let mut out = Diagnostics::new(source);
+    let Some(root) = parse(source, &mut out) else {
+        return Vec::new();
+    };
+    let Some(document) = root.fields(&document::KEYS, &mut out) else {
+        return Vec::new();
+    };
+    let rows = columns::rows(&document, source, &mut out).unwrap_or_default();
+    let mut out = Diagnostics::new(source);
+    rows.iter()
+        .map(|row| row.replace(&root, &mut out))
+        .collect()
+}
+
 fn all_cases(
     root: &Node,
     document: &Fields<'_>,

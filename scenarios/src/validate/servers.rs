@@ -132,6 +132,9 @@ fn server_name(name: &Key, reading: &mut Reading<'_>) -> bool {
             .report(ids::BAD_NAME, &name.span, title)
             .label(label)
             .help("a name is a lower-case word such as `api` or `dead_end`");
+        if is_column {
+            reading.out.last().beyond_schema();
+        }
     }
     // A name in capitals is told once, and not again wherever it is used.
     reading.servers.push(name.text.to_lowercase());

@@ -6,6 +6,7 @@ use crate::document::decode::Keys;
 use crate::document::kind::{Kind, Rule};
 use crate::document::{Node, ids};
 
+use crate::reading::names::{self, method};
 use crate::reading::{Reading, all_good, content};
 
 static KEYS: Keys = Keys::new(
@@ -18,7 +19,7 @@ static KEYS: Keys = Keys::new(
             || Kind::Map(&HEADER),
         ),
         ("json", "`{pointer, equals}`", || Kind::Map(&JSON)),
-        ("method", "a method", method_kind),
+        ("method", "a method", names::method_kind),
         (
             "since",
             "not before this time since the server's first request",
@@ -71,11 +72,6 @@ pub(super) fn kind() -> Kind {
     Kind::Map(&KEYS)
 }
 
-/// The name of a method.
-pub(super) fn method_kind() -> Kind {
-    Kind::fits("[A-Z-]+")
-}
-
 /// A JSON pointer.
 pub(super) fn pointer_kind() -> Kind {
     Kind::fits(r"(?:/[\s\S]*)?")
@@ -106,7 +102,8 @@ impl Reading<'_> {
             self.out
                 .report(ids::BAD_RANGE, &node.span, "no time fits")
                 .label("`since` is not before `until`")
-                .help("swap the two");
+                .help("swap the two")
+                .beyond_schema();
             return None;
         }
         Some(When {
@@ -160,16 +157,8 @@ impl Reading<'_> {
         Some(text.to_owned())
     }
 
-    /// The name of a method: a token, in capitals.
+    /// The name of a method.
     pub(super) fn method(&mut self, node: &Node) -> Option<String> {
-        let text = node.text("a method", self.out)?;
-        if !text.chars().all(|c| c.is_ascii_uppercase() || c == '-') {
-            self.out
-                .report(ids::BAD_METHOD, &node.span, "not a method")
-                .label("a method is a word in capitals")
-                .help("write GET, POST, PUT, DELETE or another method");
-            return None;
-        }
-        Some(text.to_owned())
+        method(node, self.out)
     }
 }

@@ -9,10 +9,10 @@ use crate::manifest::OperationName;
 use crate::plan::{BodyAs, Call, Request};
 use crate::template::{Piece, Template};
 
-use crate::reading::{Reading, all_good, content};
+use crate::reading::{Reading, all_good, content, names};
 
 /// Most calls of one case.
-const MOST_CALLS: u64 = 1000;
+pub(super) const MOST_CALLS: u64 = 1000;
 
 macro_rules! call_keys {
     ($of:literal, $($more:expr),*) => {
@@ -93,7 +93,7 @@ pub(super) fn calls_kind() -> Kind {
 
 /// The name of a method, `GET` where nothing is written.
 fn method_kind() -> Kind {
-    super::when::method_kind().by_default("GET")
+    names::method_kind().by_default("GET")
 }
 
 /// A server in braces; `{n}` is the number of a call.

@@ -50,6 +50,11 @@ pub fn of_requests(computed: bool) -> Kind {
     Kind::names(COUNTER, FILLED, Kind::Either(count).expected())
 }
 
+/// What is expected of the requests of each counter.
+pub(crate) fn of_counters(kind: Kind) -> Kind {
+    Kind::names(COUNTER, FILLED, kind.expected())
+}
+
 /// Counts by server.
 pub fn of_servers() -> Kind {
     Kind::names(NAME, FILLED, count().expected())
@@ -109,6 +114,20 @@ pub fn decode_effects(
             effect: key.text.clone(),
             expected: expected?,
         })
+    })
+}
+
+/// A map from counters to something else than a count.
+pub(crate) fn each_counter<T>(
+    node: &Node,
+    what: &str,
+    scope: &mut Scope<'_>,
+    value: &dyn Fn(&Node, &mut Scope<'_>) -> Option<T>,
+) -> Option<Vec<(Counter, T)>> {
+    each(node, what, scope, &|key, node, scope| {
+        let counter = counter(&key.text, &key.span, scope);
+        let value = value(node, scope);
+        Some((counter?, value?))
     })
 }
 
@@ -234,7 +253,8 @@ fn effect(key: &Key, by_key: bool, scope: &mut Scope<'_>) -> Option<()> {
                 .out
                 .report(ids::UNKNOWN_WORD, &key.span, "no step applies anything")
                 .label("nothing can be counted")
-                .help(format!("add `applies: {text}` to a step"));
+                .help(format!("add `applies: {text}` to a step"))
+                .beyond_schema();
             None
         }
         None => {
@@ -246,6 +266,7 @@ fn effect(key: &Key, by_key: bool, scope: &mut Scope<'_>) -> Option<()> {
                 names,
                 scope.out,
             );
+            scope.out.last().beyond_schema();
             None
         }
     }

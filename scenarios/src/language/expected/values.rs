@@ -98,7 +98,8 @@ pub fn range_of_time(
                 format!("the bounds of {what} are too close"),
             )
             .label("less than 20ms apart")
-            .help("leave at least 20ms between them; clocks and schedulers need that much");
+            .help("leave at least 20ms between them; clocks and schedulers need that much")
+            .beyond_schema();
         return None;
     }
     Some(Expected::Fits(range))

@@ -200,6 +200,7 @@ fn range(node: &Node, out: &mut Diagnostics) -> Option<StatusRange> {
         if let Some((from, to)) = ends.filter(|(from, to)| from <= to) {
             return Some(StatusRange { from, to });
         }
+        let upside_down = ends.is_some();
         out.report(
             ids::BAD_RANGE,
             &node.span,
@@ -207,6 +208,7 @@ fn range(node: &Node, out: &mut Diagnostics) -> Option<StatusRange> {
         )
         .label("two statuses from 100 to 599 with `-` between, the lower one first")
         .help("write \"500-504\", or a single status without quotes");
+        out.last().beyond_schema = upside_down;
         return None;
     }
     let status = node.number("a status", 100..=599, out)?;
@@ -273,7 +275,8 @@ fn wait(node: &Node, out: &mut Diagnostics) -> Option<WaitRule> {
             format!("wait {} is at least more than it is at most", number + 1),
         )
         .label("the last entry of a shorter list repeats")
-        .help("write both lists as long as the waits differ");
+        .help("write both lists as long as the waits differ")
+        .beyond_schema();
         return None;
     }
     Some(WaitRule {
