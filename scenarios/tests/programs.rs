@@ -393,7 +393,7 @@ fn every_example_in_the_list_is_a_scenario() {
     for listed in faults::all() {
         let example = listed.example;
         let server = match listed.place {
-            "step" | "respond" => format!("script: [ {{ applies: x, {example} }} ]"),
+            "step" | "respond" | "cut" => format!("script: [ {{ applies: x, {example} }} ]"),
             "then" => {
                 format!("script: [ {{ applies: x, respond: {{ status: 200 }}, {example} }} ]")
             }
@@ -500,7 +500,7 @@ fn an_answer_that_promises_less_than_it_sends_is_whole_where_it_promised_to_end(
 proptest! {
     #[test]
     fn a_cut_answer_is_a_prefix_of_the_whole_one(
-        whole in answer(), at in point(), end in prop_oneof![Just(End::Reset), Just(End::Close), Just(End::Hang)]
+        whole in answer(), at in point(), end in prop_oneof![Just(End::Reset), Just(End::Close), Just(End::HalfClose), Just(End::Hang)]
     ) {
         let cut = Respond { cut: Some((at, end)), ..whole.clone() };
         let (whole, cut) = (of(whole), of(cut));

@@ -101,6 +101,12 @@ pub(crate) trait Behaviour {
         RequestPoint::Request
     }
 
+    /// Whether the rest of a request is read after it acted at a point before
+    /// the request's end. How much of a large one comes is then up to the client.
+    fn reads_on(&self) -> bool {
+        false
+    }
+
     /// Whether it certainly ends the connection itself.
     fn ends_connection(&self) -> bool {
         false
@@ -170,7 +176,8 @@ pub(crate) enum Redirects {
 /// A word of the lanes of a server, for `wirefault list faults`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// Where it is written: `step`, `respond`, `then`, `connections`, `listen`.
+    /// Where it is written: `step`, `respond`, `cut`, `then`, `connections`,
+    /// `listen`.
     pub place: &'static str,
     /// The word.
     pub word: &'static str,

@@ -157,7 +157,7 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Waits for bytes and reads them once.
-    async fn read_more(&mut self, limit: usize) -> Result<(), Stop> {
+    pub(crate) async fn read_more(&mut self, limit: usize) -> Result<(), Stop> {
         loop {
             // What is unread once the client has ended is counted by those who
             // close the ledger.

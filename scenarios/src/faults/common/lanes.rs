@@ -6,6 +6,12 @@ use crate::faults::Listed;
 /// The words of the lanes around the steps.
 pub(in crate::faults) const LANES: &[Listed] = &[
     lane(
+        "cut",
+        "half-close",
+        "FIN, and what still comes is read and counted to the client's end",
+        "cut: { after: { head: all }, with: half-close }",
+    ),
+    lane(
         "then",
         "close",
         "the connection, idle since the answer, is closed",

@@ -195,12 +195,18 @@ fn is_chance(view: &View<'_>, server: &ServerPlan) -> bool {
         .iter()
         .any(|act| matches!(act, ConnectionAct::Reset | ConnectionAct::Close));
     let steps = server.queues.iter().flat_map(|queue| &queue.steps);
-    let read: Vec<RequestPoint> = steps.map(|step| step.fault.request_point()).collect();
+    let read: Vec<(RequestPoint, bool)> = steps
+        .map(|step| {
+            let fault = step.fault.behaviour();
+            (fault.request_point(), fault.reads_on())
+        })
+        .collect();
     large.iter().any(|length| {
         at_accept
-            || read
-                .iter()
-                .any(|point| still_to_come(*point, *length) < TOO_MUCH_FOR_KERNEL)
+            || read.iter().any(|(point, reads_on)| {
+                let left = still_to_come(*point, *length);
+                left < TOO_MUCH_FOR_KERNEL || *reads_on && *point != RequestPoint::Request
+            })
     })
 }
 

@@ -214,6 +214,7 @@ fn any_last_step() -> impl Strategy<Value = WireStep> {
     prop_oneof![
         Just(WireStep::End(End::Reset)),
         Just(WireStep::End(End::Close)),
+        Just(WireStep::End(End::HalfClose)),
         Just(WireStep::End(End::Hang)),
         (any_wait(), idle).prop_map(|(time, how)| WireStep::EndWhenIdle(time, how)),
         (any_bytes(), pace).prop_map(|(unit, every)| WireStep::Endless { unit, every }),
@@ -466,6 +467,7 @@ fn proving_programs() -> Vec<Vec<WireStep>> {
         vec![fired(), WireStep::End(End::Hang)],
         vec![fired(), WireStep::End(End::Reset)],
         vec![fired(), WireStep::End(End::Close)],
+        vec![fired(), WireStep::End(End::HalfClose)],
         vec![send(), WireStep::AwaitTaken, fired()],
         vec![send(), fired(), WireStep::End(End::Reset)],
         vec![send(), fired(), idle(IdleEnd::Reset)],
@@ -702,7 +704,9 @@ proptest! {
         }
         let ends = matches!(
             steps.last(),
-            Some(WireStep::End(End::Reset | End::Close) | WireStep::EndWhenIdle(..))
+            Some(
+                WireStep::End(End::Reset | End::Close | End::HalfClose) | WireStep::EndWhenIdle(..)
+            )
         );
         prop_assert_eq!(outcome.ended_by_server, ends);
         prop_assert_eq!(fired_events(&outcome.events), fired_steps(&steps));
