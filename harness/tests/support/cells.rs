@@ -16,7 +16,7 @@ use scenarios::plan::{
 };
 use scenarios::template::{Piece, Template};
 use scripted_servers::event::What;
-use scripted_servers::script::{Listen, PathPattern, Route, Times, When};
+use scripted_servers::script::{Listen, PathPattern, Route, Times};
 use tempfile::TempDir;
 
 use super::wirefault;
