@@ -84,7 +84,7 @@ impl Scripted {
 }
 
 fn end() -> impl Strategy<Value = &'static str> {
-    prop_oneof![3 => Just("reset"), 3 => Just("close"), 1 => Just("hang")]
+    prop_oneof![3 => Just("reset"), 3 => Just("close"), 1 => Just("half-close"), 1 => Just("hang")]
 }
 
 fn behaviour() -> impl Strategy<Value = String> {

@@ -80,6 +80,15 @@ impl Plan {
         self
     }
 
+    /// The last call with this text as its body.
+    pub(crate) fn giving(mut self, text: &str) -> Self {
+        let call = self.calls.last_mut().unwrap();
+        if let Request::Literal { body, .. } = &mut call.request {
+            *body = Some(Content::Text(Template::text(text)));
+        }
+        self
+    }
+
     /// The last call with a header field.
     pub(crate) fn with_header(mut self, name: &str, value: &str) -> Self {
         let call = self.calls.last_mut().unwrap();
@@ -188,17 +197,7 @@ impl ServerPlan {
 }
 
 pub(crate) fn step(fault: Fault) -> StepPlan {
-    StepPlan {
-        line: 0,
-        name: None,
-        when: When::default(),
-        times: Times::Count(1),
-        applies: None,
-        delay: Duration::ZERO,
-        fault,
-        then: None,
-        required: false,
-    }
+    StepPlan::new(fault)
 }
 
 impl StepPlan {
@@ -391,6 +390,27 @@ impl Story {
         )
     }
 
+    /// A complete request with content, on a connection of its own.
+    pub(crate) fn carrying(
+        self,
+        at: u64,
+        server: &str,
+        connection: u32,
+        line: &str,
+        content: &str,
+    ) -> Self {
+        let place = (server, connection, 1);
+        let delivered = What::Delivered {
+            arrived_us: at * 1000,
+            body_bytes: content.len() as u64,
+            body_sha256: (!content.is_empty()).then(|| sha256(content.as_bytes())),
+            drained: false,
+        };
+        self.accepted(at, server, connection)
+            .head(at, place, line, &[], Some(0))
+            .server(at, place, delivered)
+    }
+
     /// A request of which only the head arrived.
     pub(crate) fn head(
         self,
@@ -419,6 +439,7 @@ impl Story {
                 target: target.to_owned(),
                 headers: headers.iter().map(own).collect(),
                 queue,
+                step: None,
             },
         )
     }

@@ -18,15 +18,8 @@ use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint, WireP
 
 fn step(fault: Fault) -> StepPlan {
     StepPlan {
-        line: 1,
-        name: None,
-        when: When::default(),
-        times: Times::Count(1),
-        applies: None,
-        delay: Duration::ZERO,
-        fault,
-        then: None,
         required: true,
+        ..StepPlan::new(fault)
     }
 }
 
@@ -145,6 +138,18 @@ fn chunks_have_their_sizes_and_the_rest_is_one_more() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let body = "5\r\nhello\r\n3\r\nwor\r\n3\r\nld!\r\n0\r\n\r\n";
     assert_eq!(shown(&program), format!("{head}{body}"));
+}
+
+#[test]
+fn an_early_answer_begins_at_its_point_and_is_a_fault_with_a_proof() {
+    let early = StepPlan {
+        reads: Some(RequestPoint::Head(Position::All)),
+        ..step(Fault::Respond(Respond::plain()))
+    };
+    assert!(early.is_fault());
+    let read = "ReadUntil(Head(All))";
+    let acts = acts(&program(&early));
+    assert_eq!(acts, [read, "send 38", "AwaitAcknowledged", "fired"]);
 }
 
 #[test]
@@ -393,7 +398,7 @@ fn every_example_in_the_list_is_a_scenario() {
     for listed in faults::all() {
         let example = listed.example;
         let server = match listed.place {
-            "step" | "respond" => format!("script: [ {{ applies: x, {example} }} ]"),
+            "step" | "respond" | "cut" => format!("script: [ {{ applies: x, {example} }} ]"),
             "then" => {
                 format!("script: [ {{ applies: x, respond: {{ status: 200 }}, {example} }} ]")
             }
@@ -500,7 +505,7 @@ fn an_answer_that_promises_less_than_it_sends_is_whole_where_it_promised_to_end(
 proptest! {
     #[test]
     fn a_cut_answer_is_a_prefix_of_the_whole_one(
-        whole in answer(), at in point(), end in prop_oneof![Just(End::Reset), Just(End::Close), Just(End::Hang)]
+        whole in answer(), at in point(), end in prop_oneof![Just(End::Reset), Just(End::Close), Just(End::HalfClose), Just(End::Hang)]
     ) {
         let cut = Respond { cut: Some((at, end)), ..whole.clone() };
         let (whole, cut) = (of(whole), of(cut));

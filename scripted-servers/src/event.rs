@@ -109,6 +109,7 @@ pub enum What {
         /// When it arrived.
         arrived_us: u64,
         /// Whether the connection has carried a request before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         reused: bool,
     },
     /// A complete head.
@@ -123,8 +124,12 @@ pub enum What {
         headers: Vec<(String, String)>,
         /// The queue that takes it; none: no route expects it (`other`).
         queue: Option<usize>,
+        /// The step that it takes with its head. One that is taken earlier or
+        /// later is told by `Taken`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<StepId>,
     },
-    /// The exchange took this step.
+    /// The exchange took this step, not with its head.
     Taken {
         /// Which.
         step: StepId,
@@ -142,6 +147,7 @@ pub enum What {
         /// out of the dead client's kernel. The servers learn of the end a
         /// little late: a delivery that they tell before may be later than the
         /// end as well, and `arrived_us` says so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         drained: bool,
     },
     /// The head, or the framing of the content, can not be understood; the
@@ -223,7 +229,32 @@ pub enum What {
         received: u64,
         /// Bytes handed to the kernel on it.
         sent: u64,
+        /// How many of them the client's process has taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        taken: Option<Taken>,
     },
+}
+
+impl What {
+    /// The step that the exchange takes with this.
+    pub fn step(&self) -> Option<StepId> {
+        match self {
+            Self::Head { step, .. } => *step,
+            Self::Taken { step } => Some(*step),
+            _ => None,
+        }
+    }
+}
+
+/// How many bytes a client's process has taken out of its socket. The bounds are
+/// the same where the servers could see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Taken {
+    /// So many for certain.
+    pub at_least: u64,
+    /// No more than these had left the servers' kernel.
+    pub at_most: u64,
 }
 
 /// How a direction of a connection ended.

@@ -193,6 +193,8 @@ pub enum End {
     /// bytes are counted, then answered by RST. Bytes that an `AwaitAcknowledged`
     /// right before it is about arrive together with it.
     Close,
+    /// As `Close`, but what comes later is read and counted, to the peer's end.
+    HalfClose,
     /// From here on neither read nor write, until the client or the cell ends.
     Hang,
 }

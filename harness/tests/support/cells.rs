@@ -79,15 +79,8 @@ fn server() -> ServerPlan {
         cut: None,
     };
     let step = StepPlan {
-        line: 1,
-        name: None,
-        when: When::default(),
         times: Times::Always,
-        applies: None,
-        delay: Duration::ZERO,
-        fault: Fault::Respond(respond),
-        then: None,
-        required: false,
+        ..StepPlan::new(Fault::Respond(respond))
     };
     ServerPlan {
         name: "api".to_owned(),

@@ -14,6 +14,8 @@ pub mod honest;
 pub mod order;
 pub mod outcome;
 pub mod per_key;
+pub mod sent_body;
+pub mod sent_method;
 pub mod started;
 pub mod status;
 
@@ -118,6 +120,10 @@ assertions! {
     Header(header::HeaderExpected) in header;
     /// The order of the deliveries.
     Order(Vec<Counter>) in order;
+    /// The method of the requests that arrived.
+    SentMethod(Vec<sent_method::MethodExpected>) in sent_method;
+    /// The content of the requests that arrived.
+    SentBody(Vec<sent_body::SentBodyExpected>) in sent_body;
 }
 
 /// What may be asked of an assertion's parameters, whichever they are.
@@ -177,8 +183,6 @@ pub const NOT_YET: &[&str] = &[
     "in_flight",
     "rate",
     "window",
-    "sent_method",
-    "sent_body",
     "client_read",
     "client_closed",
     "progress",

@@ -86,6 +86,8 @@ fn every_form_of_the_language_decodes() {
         "body: empty",
         "header: { counter: api, name: X, equals: \"1\" }",
         "header: { counter: \"api /end\", name: X, is: absent }",
+        "sent_method: { \"api /end\": GET, api: POST }",
+        "sent_body: { \"api /end\": empty, api: same }",
     ] {
         assert!(decoded(text, Level::Must).is_ok(), "{text}");
     }
@@ -100,6 +102,8 @@ fn every_form_of_the_language_decodes() {
         "elapsed: {}",
         "gap: {}",
         "header: { counter: api, name: X }",
+        "sent_method: { api: {} }",
+        "sent_body: { api: {} }",
     ] {
         assert!(decoded(text, Level::Info).is_ok(), "{text}");
         assert!(decoded(text, Level::Must).is_err(), "{text}");

@@ -46,7 +46,7 @@ static KEYS: Keys = Keys::new(
         ),
         (
             "with",
-            "how the connection ends: `reset`, `close` or `hang`",
+            "how the connection ends: `reset`, `close`, `half-close` or `hang`",
         ),
     ],
 );
@@ -66,10 +66,10 @@ fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Cut> {
 
 impl Behaviour for Cut {
     fn program(&self, step: &StepPlan, _: &Rendering<'_>) -> WireProgram {
-        let program = Program::begin(step, self.after);
+        let program = Program::begin(step);
         let proof = match self.with {
             End::Reset => "read up to the point, then RST",
-            End::Close => "read up to the point, then FIN",
+            End::Close | End::HalfClose => "read up to the point, then FIN",
             End::Hang => "read up to the point, then silence",
         };
         WireProgram {
@@ -80,13 +80,18 @@ impl Behaviour for Cut {
     }
 
     fn shows(&self, to: &Asker<'_>) -> Result<Met, String> {
-        let arrives = arrives(self.after, to.content);
+        let arrives = match arrives(self.after, to.content) {
+            Arrives::No if self.reads_on() => Arrives::Perhaps,
+            arrives => arrives,
+        };
         Ok(match self.with {
             End::Reset => Met::new(arrives, Comes::Fails(vec![ErrorKind::Reset])),
             End::Close if arrives == Arrives::Yes => {
                 Met::new(arrives, Comes::Fails(vec![ErrorKind::Closed]))
             }
             End::Close => Met::new(arrives, Comes::Fails(closed(to.content))),
+            // All is read, but a client may stop where it sees the FIN.
+            End::HalfClose => Met::new(arrives, Comes::Fails(vec![ErrorKind::Closed])),
             End::Hang => Met::silent(arrives),
         })
     }
@@ -97,6 +102,14 @@ impl Behaviour for Cut {
 
     fn request_point(&self) -> RequestPoint {
         self.after
+    }
+
+    fn answers(&self) -> bool {
+        false
+    }
+
+    fn reads_on(&self) -> bool {
+        self.with == End::HalfClose
     }
 
     fn ends_connection(&self) -> bool {

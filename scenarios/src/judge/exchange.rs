@@ -3,6 +3,7 @@
 use scripted_servers::event::{Ending, StepId, What};
 use scripted_servers::wire::Answer;
 
+use super::answers::EMPTY_SHA256;
 use super::facts::Mark;
 
 /// Where an exchange took place.
@@ -84,6 +85,15 @@ pub(crate) struct Delivered {
     /// True when only draining completed it: the client was gone when its last
     /// byte arrived or was read.
     pub drained: bool,
+    /// Bytes of its content.
+    pub body_bytes: u64,
+    /// SHA-256 of its content; of nothing where it has none.
+    pub body_sha256: String,
+}
+
+/// A digest; without content, that of nothing.
+pub(crate) fn digest_or_empty(digest: Option<&str>) -> String {
+    digest.unwrap_or(EMPTY_SHA256).to_owned()
 }
 
 impl Exchange {
@@ -214,7 +224,9 @@ impl Exchange {
                 target,
                 headers,
                 queue,
+                step,
             } => {
+                self.step = self.step.or(*step);
                 self.head.get_or_insert_with(|| Head {
                     mark: arrived(arrived_us),
                     method: method.clone(),
@@ -228,12 +240,15 @@ impl Exchange {
             }
             What::Delivered {
                 arrived_us,
+                body_bytes,
+                body_sha256,
                 drained,
-                ..
             } => {
-                self.delivered.get_or_insert(Delivered {
+                self.delivered.get_or_insert_with(|| Delivered {
                     mark: arrived(arrived_us),
                     drained: *drained,
+                    body_bytes: *body_bytes,
+                    body_sha256: digest_or_empty(body_sha256.as_deref()),
                 });
             }
             What::Malformed { reason } => {

@@ -11,7 +11,7 @@ use scripted_servers::event::{Ending, Lane, ServerEvent, What};
 
 use super::attribution;
 use super::client::ClientFacts;
-pub(crate) use super::exchange::{Exchange, Place};
+pub(crate) use super::exchange::{Delivered, Exchange, Head, Place};
 use super::lifetime;
 use crate::evidence::{Entry, Event};
 use crate::manifest::Manifest;

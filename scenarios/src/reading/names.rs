@@ -4,7 +4,7 @@
 //! `.port`, and `}`. `{{word}}` writes `{word}`; all other braces are text.
 
 use crate::document::decode::{brief, listed, nearest};
-use crate::document::{Node, Span, ids};
+use crate::document::{Diagnostics, Node, Span, ids};
 use crate::template::{Piece, Template};
 
 use super::Reading;
@@ -63,6 +63,18 @@ pub(crate) fn is_name(word: &str) -> bool {
 
 fn is_name_character(c: char) -> bool {
     c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'
+}
+
+/// The name of a method: a token, in capitals.
+pub(crate) fn method(node: &Node, out: &mut Diagnostics) -> Option<String> {
+    let text = node.text("a method", out)?;
+    if !text.chars().all(|c| c.is_ascii_uppercase() || c == '-') {
+        out.report(ids::BAD_METHOD, &node.span, "not a method")
+            .label("a method is a word in capitals")
+            .help("write GET, POST, PUT, DELETE or another method");
+        return None;
+    }
+    Some(text.to_owned())
 }
 
 impl Reading<'_> {

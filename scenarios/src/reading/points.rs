@@ -10,13 +10,14 @@ use super::Reading;
 const ENDS: &[(&str, End)] = &[
     ("reset", End::Reset),
     ("close", End::Close),
+    ("half-close", End::HalfClose),
     ("hang", End::Hang),
 ];
 
 impl Reading<'_> {
     /// How a connection ends.
     pub(crate) fn end(&mut self, node: &Node) -> Option<End> {
-        if self.later(node, &["half-close", "bare-close"]) {
+        if self.later(node, &["bare-close"]) {
             return None;
         }
         node.word("an end of a connection", ENDS, self.out)

@@ -5,6 +5,7 @@ use scripted_servers::script::{ConnectionUse, FieldTest, When};
 use crate::document::decode::Keys;
 use crate::document::{Node, ids};
 
+use crate::reading::names::method;
 use crate::reading::{Reading, all_good};
 
 static KEYS: Keys = Keys::new(
@@ -129,16 +130,8 @@ impl Reading<'_> {
         Some(text.to_owned())
     }
 
-    /// The name of a method: a token, in capitals.
+    /// The name of a method.
     pub(super) fn method(&mut self, node: &Node) -> Option<String> {
-        let text = node.text("a method", self.out)?;
-        if !text.chars().all(|c| c.is_ascii_uppercase() || c == '-') {
-            self.out
-                .report(ids::BAD_METHOD, &node.span, "not a method")
-                .label("a method is a word in capitals")
-                .help("write GET, POST, PUT, DELETE or another method");
-            return None;
-        }
-        Some(text.to_owned())
+        method(node, self.out)
     }
 }

@@ -121,9 +121,10 @@ impl<T: Transport> Connection<T> {
             target: head.target,
             headers: head.headers,
             queue,
+            step,
         });
-        if let Some(step) = step {
-            self.took(step);
+        if let (Some(step), Some(exchange)) = (step, &mut self.exchange) {
+            exchange.step = Some(step);
         }
         self.has_arrived(arrived);
     }

@@ -33,8 +33,9 @@ fn what(out: &mut Vec<u8>, what: &What) {
         What::Started { arrived_us, reused } => {
             out.extend_from_slice(b"{\"started\":{\"arrived_us\":");
             number(out, *arrived_us);
-            out.extend_from_slice(b",\"reused\":");
-            truth(out, *reused);
+            if *reused {
+                out.extend_from_slice(b",\"reused\":true");
+            }
         }
         What::Head {
             arrived_us,
@@ -42,6 +43,7 @@ fn what(out: &mut Vec<u8>, what: &What) {
             target,
             headers,
             queue,
+            step,
         } => {
             out.extend_from_slice(b"{\"head\":{\"arrived_us\":");
             number(out, *arrived_us);
@@ -62,13 +64,13 @@ fn what(out: &mut Vec<u8>, what: &What) {
                 Some(queue) => number(out, *queue as u64),
                 None => out.extend_from_slice(b"null"),
             }
-        }
-        What::Taken { step } => {
-            out.extend_from_slice(b"{\"taken\":{\"step\":{\"queue\":");
-            number(out, step.queue as u64);
-            out.extend_from_slice(b",\"step\":");
-            number(out, step.step as u64);
-            out.push(b'}');
+            if let Some(step) = step {
+                out.extend_from_slice(b",\"step\":{\"queue\":");
+                number(out, step.queue as u64);
+                out.extend_from_slice(b",\"step\":");
+                number(out, step.step as u64);
+                out.push(b'}');
+            }
         }
         What::Delivered {
             arrived_us,
@@ -84,8 +86,9 @@ fn what(out: &mut Vec<u8>, what: &What) {
                 out.extend_from_slice(b",\"body_sha256\":");
                 text(out, digest);
             }
-            out.extend_from_slice(b",\"drained\":");
-            truth(out, *drained);
+            if *drained {
+                out.extend_from_slice(b",\"drained\":true");
+            }
         }
         What::Answering { answer } => {
             out.extend_from_slice(b"{\"answering\":{\"answer\":{");
@@ -185,14 +188,18 @@ mod tests {
                 any::<String>(),
                 any::<String>(),
                 fields,
-                any::<Option<usize>>()
+                any::<Option<usize>>(),
+                any::<Option<(usize, usize)>>()
             )
-                .prop_map(|(arrived_us, method, target, headers, queue)| What::Head {
-                    arrived_us,
-                    method,
-                    target,
-                    headers,
-                    queue
+                .prop_map(|(arrived_us, method, target, headers, queue, step)| {
+                    What::Head {
+                        arrived_us,
+                        method,
+                        target,
+                        headers,
+                        queue,
+                        step: step.map(|(queue, step)| StepId { queue, step }),
+                    }
                 }),
             any::<(usize, usize)>().prop_map(|(queue, step)| What::Taken {
                 step: StepId { queue, step }

@@ -51,6 +51,7 @@ impl<T: Transport> Connection<T> {
     fn reset(&mut self, proof: Option<Proof>, fact: &str, since: Duration) {
         let exchange = self.current();
         self.count_arrived();
+        self.look_what_is_taken();
         self.tell_of(exchange, What::Ended { how: Ending::Reset });
         self.transport.reset();
         self.fired(exchange, proof, fact, since);
@@ -61,9 +62,24 @@ impl<T: Transport> Connection<T> {
         self.ready_to_end().await?;
         self.go_on().await;
         self.still_there()?;
-        self.fin(proof).await
+        self.fin(proof).await?;
+        self.answer_late_bytes_by_reset().await
     }
 
+    /// Ends its own direction by FIN, and reads and counts what still comes, up
+    /// to the peer's end.
+    pub(super) async fn half_close(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
+        self.ready_to_end().await?;
+        self.go_on().await;
+        self.still_there()?;
+        self.fin(proof).await?;
+        loop {
+            self.read_more(usize::MAX).await?;
+            self.count_pending();
+        }
+    }
+
+    /// Sends FIN and waits until it is acknowledged.
     async fn fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
         let exchange = self.current();
         self.count_arrived();
@@ -73,6 +89,7 @@ impl<T: Transport> Connection<T> {
             self.peer_has_ended(Ending::Reset);
             return Err(Stop::Gone);
         }
+        self.own_fin = true;
         self.underway = proof.map(|proof| Underway {
             exchange,
             proof,
@@ -82,7 +99,7 @@ impl<T: Transport> Connection<T> {
         self.acknowledged().await?;
         // Cut off by the facts: the acknowledgement has come.
         self.cut_off();
-        self.answer_late_bytes_by_reset().await
+        Ok(())
     }
 
     /// After the own FIN: bytes that still come are counted, once they have
@@ -132,7 +149,10 @@ impl<T: Transport> Connection<T> {
             let now = self.now();
             if now >= at && (how == IdleEnd::Close || self.is_taken()) {
                 match how {
-                    IdleEnd::Close => return self.fin(proof).await.map(|()| true),
+                    IdleEnd::Close => {
+                        self.fin(proof).await?;
+                        return self.answer_late_bytes_by_reset().await.map(|()| true);
+                    }
                     IdleEnd::Reset if self.reset_if_idle(proof) => return Ok(true),
                     // A request came in between; it is read on the next round.
                     IdleEnd::Reset => continue,

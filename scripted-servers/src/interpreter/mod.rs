@@ -143,7 +143,7 @@ impl<T: Transport> Run<'_, T> {
                 WireStep::Send(_) | WireStep::SendDated { .. },
                 WireStep::AwaitAcknowledged,
                 WireStep::Fired(_),
-                WireStep::End(End::Close),
+                WireStep::End(End::Close | End::HalfClose),
             ])
         );
         goes && closes
@@ -266,6 +266,7 @@ impl<T: Transport> Run<'_, T> {
         match end {
             End::Reset => self.line.end_by_reset(proof).await?,
             End::Close => self.line.end_by_fin(proof).await?,
+            End::HalfClose => self.line.half_close(proof).await?,
             End::Hang => self.line.hang(proof).await?,
         }
         Ok(After::Ended)

@@ -16,6 +16,7 @@ fn head(queue: Option<usize>) -> What {
         target: "/".into(),
         headers: Vec::new(),
         queue,
+        step: None,
     }
 }
 

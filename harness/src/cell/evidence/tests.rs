@@ -43,6 +43,7 @@ fn head(connection: u32, queue: Option<usize>) -> ServerEvent {
         target: "/".to_owned(),
         headers: Vec::new(),
         queue,
+        step: None,
     };
     event(connection, what)
 }
@@ -180,6 +181,7 @@ fn the_file_holds_the_text_that_serde_would_write() {
         target: "/\u{1}\u{e9}".to_owned(),
         headers: vec![("a".to_owned(), "b\\c".to_owned())],
         queue: None,
+        step: None,
     };
     log.record(event(2, quoted));
     log.record(delivered(1, false));

@@ -111,6 +111,7 @@ pub(in crate::faults) fn end_in_words(end: End) -> &'static str {
     match end {
         End::Reset => "reset",
         End::Close => "close",
+        End::HalfClose => "half-close",
         End::Hang => "hang",
     }
 }

@@ -228,8 +228,8 @@ fn complete_cut(respond: &Respond, message: &Message, refused: &mut Refused<'_, 
     let at = message.offset(point);
     // An orderly close is the end of such content wherever it comes (RFC 9112
     // section 6.3): no client can tell the rest from nothing.
-    let whole_by_close =
-        respond.framing == Framing::Close && end == End::Close && at >= message.head;
+    let is_fin = matches!(end, End::Close | End::HalfClose);
+    let whole_by_close = respond.framing == Framing::Close && is_fin && at >= message.head;
     if whole_by_close {
         refused.say(
             "cut",

@@ -68,7 +68,7 @@ static CUT: Keys = Keys::new(
         ),
         (
             "with",
-            "how the connection ends: `reset`, `close` or `hang`",
+            "how the connection ends: `reset`, `close`, `half-close` or `hang`",
         ),
     ],
 );

@@ -36,7 +36,7 @@ pub(super) const PARTS: &[Listed] = &[
     ),
     of_respond(
         "cut",
-        "the connection ends after a point of the answer: `reset`, `close` or `hang`",
+        "the connection ends after a point of the answer: `reset`, `close`, `half-close` or `hang`",
         "respond: { status: 200, body: { bytes: 1KiB }, cut: { after: { body: half }, with: reset } }",
     ),
     of_respond(

@@ -20,8 +20,10 @@ pub(super) fn met(respond: &Respond, names: &Bindings) -> Met {
     let met = Met::new(Arrives::Yes, answer(respond, names, lies.is_none()));
     let (comes, forever) = match respond.cut {
         Some((point, End::Reset)) => (Comes::Fails(vec![cut_kind(point, ErrorKind::Reset)]), false),
-        Some((point, End::Close)) if ends_it(respond, point) => (met.comes.clone(), false),
-        Some((point, End::Close)) => (
+        Some((point, End::Close | End::HalfClose)) if ends_it(respond, point) => {
+            (met.comes.clone(), false)
+        }
+        Some((point, End::Close | End::HalfClose)) => (
             Comes::Fails(vec![cut_kind(point, ErrorKind::Closed)]),
             false,
         ),

@@ -64,7 +64,7 @@ impl Writer<'_, '_> {
         }
         let proof = match end {
             End::Reset => "the bytes before it were taken, then RST",
-            End::Close => "the bytes before it were acknowledged, then FIN",
+            End::Close | End::HalfClose => "the bytes before it were acknowledged, then FIN",
             End::Hang => "the bytes before it were acknowledged, then silence",
         };
         self.program.end(proof, end)

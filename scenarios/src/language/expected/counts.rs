@@ -82,6 +82,20 @@ pub fn decode_effects(
     })
 }
 
+/// A map from counters to something else than a count.
+pub(crate) fn each_counter<T>(
+    node: &Node,
+    what: &str,
+    scope: &mut Scope<'_>,
+    value: &dyn Fn(&Node, &mut Scope<'_>) -> Option<T>,
+) -> Option<Vec<(Counter, T)>> {
+    each(node, what, scope, &|key, node, scope| {
+        let counter = counter(&key.text, &key.span, scope);
+        let value = value(node, scope);
+        Some((counter?, value?))
+    })
+}
+
 /// A counter that stands as a value.
 pub fn counter_of(node: &Node, scope: &mut Scope<'_>) -> Option<Counter> {
     let text = node.text("a counter", scope.out)?;

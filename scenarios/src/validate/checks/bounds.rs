@@ -71,7 +71,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         .all(|act| *act == ConnectionAct::Serve)
         && server.listen == Listen::Open;
     let steps = || server.queues.iter().flat_map(|queue| &queue.steps);
-    let read_whole = steps().all(|step| step.fault.request_point() == RequestPoint::Request);
+    let read_whole = steps().all(|step| step.request_point() == RequestPoint::Request);
     let mut all = view.plan.steps();
     let may_hang = all.any(|step| step.fault.behaviour().may_hang());
     let least = match (served && read_whole, may_hang) {

@@ -8,6 +8,7 @@ use scripted_servers::wire::{Position, RequestPoint};
 
 use crate::assertions::Assertion;
 use crate::assertions::header::Field;
+use crate::assertions::sent_body::SentBody;
 use crate::document::{Node, Value, ids};
 use crate::expected::Expected;
 use crate::faults::shown::{TOO_MUCH_FOR_KERNEL, WHOLE_IN_KERNEL};
@@ -41,7 +42,9 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
                     "there is nothing to compare",
                 )
                 .label(why)
-                .help("write `is: present`, or let the client send more than once");
+                .help(
+                    "expect something of each request alone, or let the client send more than once",
+                );
         }
         above_cap(view, expectation, node, reading);
         inexact(view, expectation, node, reading);
@@ -132,13 +135,17 @@ fn first_wait(view: &View<'_>) -> Option<Duration> {
 
 /// Why a field that is compared between requests can not differ.
 fn nothing_to_compare(view: &View<'_>, expectation: &Expectation) -> Option<&'static str> {
-    let Assertion::Header(header) = &expectation.assertion else {
-        return None;
-    };
     let once = view.plan.limits.attempts == Some(1) && !view.plan.may_redirect();
-    match &header.is {
-        Some(Field::Same) if once => Some("each call sends one request only"),
-        Some(Field::Distinct) if view.plan.calls.len() == 1 => Some("there is one call only"),
+    match &expectation.assertion {
+        Assertion::Header(header) => match &header.is {
+            Some(Field::Same) if once => Some("each call sends one request only"),
+            Some(Field::Distinct) if view.plan.calls.len() == 1 => Some("there is one call only"),
+            _ => None,
+        },
+        Assertion::SentBody(all) => {
+            let compares = all.iter().any(|one| one.is == Some(SentBody::Same));
+            (once && compares).then_some("each call sends one request only")
+        }
         _ => None,
     }
 }
@@ -188,12 +195,15 @@ fn is_chance(view: &View<'_>, server: &ServerPlan) -> bool {
         .iter()
         .any(|act| matches!(act, ConnectionAct::Reset | ConnectionAct::Close));
     let steps = server.queues.iter().flat_map(|queue| &queue.steps);
-    let read: Vec<RequestPoint> = steps.map(|step| step.fault.request_point()).collect();
+    let read: Vec<(RequestPoint, bool)> = steps
+        .map(|step| (step.request_point(), step.reads_on()))
+        .collect();
     large.iter().any(|length| {
         at_accept
-            || read
-                .iter()
-                .any(|point| still_to_come(*point, *length) < TOO_MUCH_FOR_KERNEL)
+            || read.iter().any(|(point, reads_on)| {
+                let left = still_to_come(*point, *length);
+                left < TOO_MUCH_FOR_KERNEL || *reads_on && *point != RequestPoint::Request
+            })
     })
 }
 

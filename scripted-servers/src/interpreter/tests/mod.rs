@@ -214,6 +214,7 @@ fn any_last_step() -> impl Strategy<Value = WireStep> {
     prop_oneof![
         Just(WireStep::End(End::Reset)),
         Just(WireStep::End(End::Close)),
+        Just(WireStep::End(End::HalfClose)),
         Just(WireStep::End(End::Hang)),
         (any_wait(), idle).prop_map(|(time, how)| WireStep::EndWhenIdle(time, how)),
         (any_bytes(), pace).prop_map(|(unit, every)| WireStep::Endless { unit, every }),
@@ -279,7 +280,7 @@ fn what_arrives_of_a_request_after_its_script_was_stopped_takes_no_step() {
             what,
             What::Delivered { drained: true, .. }
         )));
-        assert!(!has(|what| matches!(what, What::Taken { .. })));
+        assert!(!has(|what| what.step().is_some()));
     });
 }
 
@@ -466,6 +467,7 @@ fn proving_programs() -> Vec<Vec<WireStep>> {
         vec![fired(), WireStep::End(End::Hang)],
         vec![fired(), WireStep::End(End::Reset)],
         vec![fired(), WireStep::End(End::Close)],
+        vec![fired(), WireStep::End(End::HalfClose)],
         vec![send(), WireStep::AwaitTaken, fired()],
         vec![send(), fired(), WireStep::End(End::Reset)],
         vec![send(), fired(), idle(IdleEnd::Reset)],
@@ -566,7 +568,7 @@ fn what_comes_in_pieces_after_a_fin_is_counted_whole() {
     let count =
         |wanted: fn(&What) -> bool| events.iter().filter(|event| wanted(&event.what)).count();
     assert_eq!(count(|what| matches!(what, What::Delivered { .. })), 2);
-    assert_eq!(count(|what| matches!(what, What::Taken { .. })), 1);
+    assert_eq!(count(|what| what.step().is_some()), 1);
 }
 
 #[test]
@@ -596,7 +598,7 @@ fn what_arrives_after_the_end_that_the_servers_know_of_is_drained_and_takes_no_s
         })
         .collect();
     assert_eq!(delivered, [true]);
-    let is_served = |what: &What| matches!(what, What::Taken { .. } | What::Effect { .. });
+    let is_served = |what: &What| what.step().is_some() || matches!(what, What::Effect { .. });
     assert!(!events.iter().any(|event| is_served(&event.what)));
 }
 
@@ -702,7 +704,9 @@ proptest! {
         }
         let ends = matches!(
             steps.last(),
-            Some(WireStep::End(End::Reset | End::Close) | WireStep::EndWhenIdle(..))
+            Some(
+                WireStep::End(End::Reset | End::Close | End::HalfClose) | WireStep::EndWhenIdle(..)
+            )
         );
         prop_assert_eq!(outcome.ended_by_server, ends);
         prop_assert_eq!(fired_events(&outcome.events), fired_steps(&steps));
