@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use scripted_servers::event::{Ending, Lane, ServerEvent, What};
+use scripted_servers::event::{Ending, Lane, ServerEvent, Taken, What};
 
 use super::attribution;
 use super::client::ClientFacts;
@@ -66,6 +66,9 @@ pub(crate) struct ServerFacts {
     pub drop_probes: Vec<bool>,
     /// Accepted connections with their numbers.
     pub accepted: Vec<(u32, Mark)>,
+    /// How much of what was sent on a connection its client has taken, and the
+    /// entry that says so.
+    pub taken: BTreeMap<u32, (Taken, u64)>,
 }
 
 /// The application did something.
@@ -109,6 +112,7 @@ impl Facts {
         facts.client.seen_until(&entries);
         facts.exchanges = exchanges.into_values().collect();
         facts.place_ends(ends);
+        facts.place_taken();
         facts
             .exchanges
             .sort_by_key(|one| (one.began().at_us, one.place.clone()));
@@ -150,6 +154,10 @@ impl Facts {
             }
             What::Ended { how } => ends.push(ConnectionEnd::new(event, mark, *how)),
             What::Closed { .. } | What::Listening { .. } | What::Dropped { .. } => {}
+            What::Closed { taken, .. } => {
+                let taken = taken.map(|taken| (connection, (taken, mark.n)));
+                server.taken.extend(taken);
+            }
             what => {
                 let place = Place {
                     server: event.server.to_string(),
@@ -176,6 +184,30 @@ impl Facts {
                     .or_insert_with(new)
                     .take(mark, what);
             }
+        }
+    }
+
+    /// Shares out what was taken on a connection: bytes are taken in the order in
+    /// which they were sent.
+    fn place_taken(&mut self) {
+        let mut before: BTreeMap<(String, u32), u64> = BTreeMap::new();
+        self.exchanges
+            .sort_by(|one, other| one.place.cmp(&other.place));
+        for exchange in &mut self.exchanges {
+            let Place {
+                server, connection, ..
+            } = &exchange.place;
+            let taken = self
+                .servers
+                .get(server)
+                .and_then(|server| server.taken.get(connection));
+            let begins = before.entry((server.clone(), *connection)).or_default();
+            let own = |bytes: u64| bytes.saturating_sub(*begins).min(exchange.sent_bytes);
+            exchange.read = taken.map(|(taken, n)| {
+                let (at_least, at_most) = (own(taken.at_least), own(taken.at_most));
+                (Taken { at_least, at_most }, *n)
+            });
+            *begins += exchange.sent_bytes;
         }
     }
 
