@@ -13,7 +13,7 @@ use crate::plan::StepPlan;
 
 use super::servers::too_much;
 use super::{step_checks, when};
-use crate::reading::{Reading, all_good, content};
+use crate::reading::{Reading, all_good, content, points};
 
 /// What a step has beside its behaviour.
 const OWN: &[Known] = &[
@@ -21,6 +21,11 @@ const OWN: &[Known] = &[
     ("times", "how many it takes: a number, or `always`", || {
         Kind::Number(1..=MOST_TIMES).or_word("always").by_default(1)
     }),
+    (
+        "reads",
+        "the point in the request after which the answer begins",
+        points::request_point,
+    ),
     ("applies", "the effect that is counted", || {
         Kind::fits("[a-z0-9_-]{1,40}")
     }),
@@ -125,6 +130,7 @@ fn step(
     let fields = node.fields(&KEYS, reading.out)?;
     let when = fields.get("when").map(|node| reading.when(node));
     let times = fields.get("times").map(|node| times(node, reading));
+    let reads = fields.get("reads").map(|node| reading.request_point(node));
     let applies = applies(&fields, reading);
     let delay = fields.get("delay");
     let delay = delay.map(|node| node.duration("`delay`", reading.out));
@@ -136,14 +142,13 @@ fn step(
     let fault = behaviour.and_then(|(word, _, value)| faults::decode(word, value, reading));
     let step = StepPlan {
         line: reading.out.line(&node.span),
-        name: None,
         when: all_good(when)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
+        reads: all_good(reads)?,
         applies: applies?,
         delay: all_good(delay)?.unwrap_or_default(),
-        fault: fault?,
         then: all_good(then)?,
-        required: false,
+        ..StepPlan::new(fault?)
     };
     let required = all_good(required)?;
     step_checks::check(&step, required, &fields, place, reading).then_some((step, required))

@@ -10,6 +10,7 @@ mod sock_diag;
 mod stamps;
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -39,6 +40,13 @@ pub(crate) fn unread(socket: BorrowedFd<'_>) -> io::Result<u64> {
 /// Bytes written and not yet acknowledged; an own FIN counts as one.
 pub(crate) fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     raw::unacknowledged(socket)
+}
+
+/// Bytes written that were never sent, for want of room at the peer; an own FIN
+/// counts as one. Kernels before 4.6 do not tell, and say 0.
+pub(crate) fn unsent(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let info = raw::tcp_info(socket)?;
+    Ok(u32::from_ne_bytes([info[144], info[145], info[146], info[147]]).into())
 }
 
 /// The connection's state.
@@ -159,6 +167,18 @@ impl Moment {
     fn on_cell_clock(self, wall: Duration) -> Duration {
         (self.cell + wall).saturating_sub(self.wall)
     }
+}
+
+/// Packets that a socket has dropped so far. A listening socket that is deaf
+/// counts each SYN once.
+pub(crate) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    raw::drops(socket)
+}
+
+/// Whether some socket of this network namespace tries to connect to this
+/// address.
+pub(crate) fn is_sought(address: SocketAddr) -> io::Result<bool> {
+    proc_net::is_sought(address)
 }
 
 /// From here on nothing arrives on this socket any more: a filter drops all
