@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Assertion, Entry, Parameters};
 use crate::counter::Counter;
-use crate::document::Node;
+use crate::document::{Kind, Node};
 use crate::expected::{Expected, Words, counts, side, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
