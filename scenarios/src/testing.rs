@@ -192,17 +192,7 @@ impl ServerPlan {
 }
 
 pub(crate) fn step(fault: Fault) -> StepPlan {
-    StepPlan {
-        line: 0,
-        name: None,
-        when: When::default(),
-        times: Times::Count(1),
-        applies: None,
-        delay: Duration::ZERO,
-        fault,
-        then: None,
-        required: false,
-    }
+    StepPlan::new(fault)
 }
 
 impl StepPlan {

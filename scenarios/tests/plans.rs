@@ -218,15 +218,11 @@ expect: { must: [ { honest: true } ] }
     );
     let points: Vec<_> = plans
         .iter()
-        .map(|plan| step(plan, 0).fault.request_point())
+        .map(|plan| step(plan, 0).request_point())
         .collect();
     let positions = [Position::Bytes(1), Position::Half, Position::Last];
     assert_eq!(points, positions.map(RequestPoint::Head));
-    assert!(
-        plans
-            .iter()
-            .all(|plan| step(plan, 0).fault.is_inside_head())
-    );
+    assert!(plans.iter().all(|plan| step(plan, 0).is_inside_head()));
 }
 
 #[test]

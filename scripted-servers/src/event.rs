@@ -202,6 +202,9 @@ pub enum What {
         received: u64,
         /// Bytes handed to the kernel on it.
         sent: u64,
+        /// How many of them the client's process has taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        taken: Option<Taken>,
     },
 }
 
@@ -214,6 +217,17 @@ impl What {
             _ => None,
         }
     }
+}
+
+/// How many bytes a client's process has taken out of its socket. The bounds are
+/// the same where the servers could see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Taken {
+    /// So many for certain.
+    pub at_least: u64,
+    /// No more than these had left the servers' kernel.
+    pub at_most: u64,
 }
 
 /// How a direction of a connection ended.

@@ -189,6 +189,10 @@ impl Transport for Tcp {
         self.ask("SIOCOUTQ", 0, 0, kernel::unacknowledged)
     }
 
+    fn unsent(&self) -> u64 {
+        self.ask("TCP_INFO", 0, 0, kernel::unsent)
+    }
+
     fn since_acknowledgement(&self) -> Option<Duration> {
         let stream = self.stream.as_ref()?;
         kernel::since_acknowledgement(stream.as_fd())

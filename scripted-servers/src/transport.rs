@@ -49,6 +49,9 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// counts as one.
     fn unacknowledged(&self) -> u64;
 
+    /// Bytes written that have not left this kernel; an own FIN counts as one.
+    fn unsent(&self) -> u64;
+
     /// The longest that it can be since the peer's kernel last acknowledged
     /// something, a FIN included; none where that is not known.
     fn since_acknowledgement(&self) -> Option<Duration>;

@@ -259,7 +259,7 @@ proptest! {
         let story = Story { entries }
             .accepted(at, place.0, place.1)
             .server(at, place, What::PeerEnded { how: Ending::Fin, arrived_us: None })
-            .server(at, place, What::Closed { received: 0, sent: 0 });
+            .server(at, place, What::Closed { received: 0, sent: 0, taken: None });
         let after = judge(&case(), &client(), &story.entries);
         prop_assert!(
             before.verdict == Verdict::Pass || after.verdict != Verdict::Pass,

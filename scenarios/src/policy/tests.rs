@@ -565,6 +565,18 @@ fn an_upload_behind_a_half_close_may_be_finished_and_is_never_reset() {
 }
 
 #[test]
+fn an_upload_that_is_answered_early_may_or_may_not_be_finished() {
+    let mut early = respond(413);
+    early.reads = Some(RequestPoint::Head(Position::All));
+    let sends = |bytes| {
+        let case = plan([server("api").step(early.clone())]).call("PUT", "api", "/f");
+        predict(&case.sending(bytes), &client([on_statuses(413, 413, 1)]))
+    };
+    assert_eq!(range(&sends(100), "api"), (Some(0), Some(1)));
+    assert_eq!(exact(&sends(0), "api"), 1);
+}
+
+#[test]
 fn waits_are_those_of_the_rule_and_of_retry_after() {
     let wait = WaitRule {
         at_least: vec![ms(100), ms(200)],

@@ -95,6 +95,7 @@ impl<T: Transport> Connection<T> {
         if let Some(how) = self.transport.ending() {
             self.peer_has_ended(how);
         }
+        self.look_what_is_taken();
         self.trust_or_break();
         self.transport.close();
         self.tell_of(
@@ -102,6 +103,7 @@ impl<T: Transport> Connection<T> {
             What::Closed {
                 received: self.received,
                 sent: self.sent,
+                taken: Some(self.all_taken()),
             },
         );
     }

@@ -7,6 +7,7 @@
 mod arrival;
 mod drain;
 mod exchange;
+mod taken;
 
 use std::cell::RefCell;
 use std::io;
@@ -57,6 +58,9 @@ pub(crate) struct Connection<T> {
     /// Just before the last bytes were handed to the kernel.
     handed_at: Duration,
     peer_ended: bool,
+    /// FIN was sent.
+    pub(crate) own_fin: bool,
+    taken: taken::Known,
     /// Bytes read from here on come out of a dead client's kernel.
     draining: bool,
     /// What is read now is what the client left; a request that begins in it
@@ -81,6 +85,8 @@ impl<T: Transport> Connection<T> {
             heard_at: Duration::ZERO,
             handed_at: Duration::ZERO,
             peer_ended: false,
+            own_fin: false,
+            taken: taken::Known::default(),
             draining: false,
             closing: false,
         }
@@ -279,6 +285,7 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn peer_has_ended(&mut self, how: Ending) {
         if !self.peer_ended {
             self.peer_ended = true;
+            self.look_what_is_taken();
             let arrived = match how {
                 Ending::Fin => self.fin_arrived(),
                 Ending::Reset => None,

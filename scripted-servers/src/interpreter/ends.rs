@@ -51,6 +51,7 @@ impl<T: Transport> Connection<T> {
     fn reset(&mut self, proof: Option<Proof>, fact: &str, since: Duration) {
         let exchange = self.current();
         self.count_arrived();
+        self.look_what_is_taken();
         self.tell_of(exchange, What::Ended { how: Ending::Reset });
         self.transport.reset();
         self.fired(exchange, proof, fact, since);
@@ -88,6 +89,7 @@ impl<T: Transport> Connection<T> {
             self.peer_has_ended(Ending::Reset);
             return Err(Stop::Gone);
         }
+        self.own_fin = true;
         self.underway = proof.map(|proof| Underway {
             exchange,
             proof,

@@ -24,6 +24,7 @@ impl<T: Transport> Run<'_, T> {
             left = &left[written..];
             if written == 0 {
                 self.line.transport.writable().await;
+                self.line.look_what_is_taken();
             }
         }
         Ok(())
@@ -77,6 +78,7 @@ impl<T: Transport> Run<'_, T> {
                 let sent_at = self.handed();
                 due = (due + every).max(sent_at + every.saturating_sub(DRIP_SLACK));
                 self.line.wait_until(due).await?;
+                self.line.look_what_is_taken();
             }
             self.send(piece).await?;
         }
@@ -97,6 +99,7 @@ impl<T: Transport> Run<'_, T> {
         });
         let piece = unit.repeat(units);
         loop {
+            self.line.look_what_is_taken();
             self.send(&piece).await?;
             match every {
                 Some((_, every)) => self.line.wait_until(self.line.now() + every).await?,

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 /// As much of `struct tcp_info` as is looked at. The kernel fills what fits.
-pub(super) const TCP_INFO_BYTES: usize = 104;
+pub(super) const TCP_INFO_BYTES: usize = 148;
 
 /// `getsockopt(TCP_INFO)`, as the bytes the kernel wrote.
 pub(super) fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<[u8; TCP_INFO_BYTES]> {

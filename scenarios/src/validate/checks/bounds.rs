@@ -70,7 +70,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         .iter()
         .all(|act| *act == ConnectionAct::Serve);
     let steps = || server.queues.iter().flat_map(|queue| &queue.steps);
-    let read_whole = steps().all(|step| step.fault.request_point() == RequestPoint::Request);
+    let read_whole = steps().all(|step| step.request_point() == RequestPoint::Request);
     let mut all = view.plan.steps();
     let may_hang = all.any(|step| step.fault.behaviour().may_hang());
     let least = match (served && read_whole, may_hang) {

@@ -224,6 +224,10 @@ impl Transport for Memory {
         self.state().untaken().saturating_sub(WINDOW) as u64
     }
 
+    fn unsent(&self) -> u64 {
+        self.unacknowledged()
+    }
+
     fn since_acknowledgement(&self) -> Option<Duration> {
         None
     }
