@@ -18,6 +18,9 @@ pub(crate) fn asked(value: &str, now: SystemTime, defects: &Defects) -> Option<D
         if wait.is_zero() && defects.has(Defect::ZeroMeansDefault) {
             return Some(A_CLIENTS_OWN);
         }
+        if defects.has(Defect::ReadsSecondsAsMilliseconds) {
+            return Some(wait / 1000);
+        }
         return Some(wait);
     }
     if defects.has(Defect::IgnoresRetryAfterDate) {

@@ -153,7 +153,7 @@ impl Facts {
                 ends.push(ConnectionEnd { noticed, ..end });
             }
             What::Ended { how } => ends.push(ConnectionEnd::new(event, mark, *how)),
-            What::Closed { .. } | What::Listening { .. } | What::Dropped { .. } => {}
+            What::Listening { .. } | What::Dropped { .. } => {}
             What::Closed { taken, .. } => {
                 let taken = taken.map(|taken| (connection, (taken, mark.n)));
                 server.taken.extend(taken);

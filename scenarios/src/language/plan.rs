@@ -199,6 +199,19 @@ pub struct Call {
     pub request: Request,
 }
 
+impl Call {
+    /// Whether it is an upload that goes on where it broke off.
+    pub fn is_resumable(&self) -> bool {
+        matches!(
+            self.request,
+            Request::Operation {
+                resumable: true,
+                ..
+            }
+        )
+    }
+}
+
 /// What a call sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -224,6 +237,10 @@ pub enum Request {
         at: String,
         /// Bytes of an upload.
         size: Option<u64>,
+        /// Whether it goes on where it broke off: in a session that a first
+        /// request begins, whose URL is in the Location of the answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resumable: bool,
     },
 }
 
