@@ -222,6 +222,10 @@ pub enum What {
         /// sent. Then it came somewhen before this event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arrived_us: Option<u64>,
+        /// The last sign of life on the connection before: bytes that came, bytes
+        /// that were taken from the server, or a look at the socket.
+        #[serde(default)]
+        alive_us: u64,
     },
     /// The server is just about to end the connection. Recorded first, so that
     /// no client can have acted on it earlier.
