@@ -4,6 +4,7 @@
 
 pub mod applied;
 pub mod body;
+pub mod client_read;
 pub mod connections;
 pub mod delivered;
 pub mod elapsed;
@@ -124,6 +125,8 @@ assertions! {
     SentMethod(Vec<sent_method::MethodExpected>) in sent_method;
     /// The content of the requests that arrived.
     SentBody(Vec<sent_body::SentBodyExpected>) in sent_body;
+    /// Bytes of answers that the client's process has taken.
+    ClientRead(Vec<client_read::ReadExpected>) in client_read;
 }
 
 /// What may be asked of an assertion's parameters, whichever they are.
@@ -183,7 +186,6 @@ pub const NOT_YET: &[&str] = &[
     "in_flight",
     "rate",
     "window",
-    "client_read",
     "client_closed",
     "progress",
 ];

@@ -88,6 +88,7 @@ fn every_form_of_the_language_decodes() {
         "header: { counter: \"api /end\", name: X, is: absent }",
         "sent_method: { \"api /end\": GET, api: POST }",
         "sent_body: { \"api /end\": empty, api: same }",
+        "client_read: { api: 512, \"api /end\": { at_least: 1KiB } }",
     ] {
         assert!(decoded(text, Level::Must).is_ok(), "{text}");
     }
@@ -104,6 +105,7 @@ fn every_form_of_the_language_decodes() {
         "header: { counter: api, name: X }",
         "sent_method: { api: {} }",
         "sent_body: { api: {} }",
+        "client_read: { api: {} }",
     ] {
         assert!(decoded(text, Level::Info).is_ok(), "{text}");
         assert!(decoded(text, Level::Must).is_err(), "{text}");

@@ -66,6 +66,7 @@ ids! {
     COLUMN_IN_TEXT = "column-in-text", "A list or a map as a part of text.";
     // Servers and steps.
     NO_SCRIPT = "no-script", "A server that can be reached and has no steps.";
+    BAD_PHASES = "bad-phases", "States that a port can not go through.";
     UNREACHABLE = "unreachable", "A step, route or lane that no request can reach.";
     CANNOT_FIT = "cannot-fit", "A `when` that no request can fit.";
     INSIDE_HEAD = "inside-head", "A step inside the head that depends on the head.";

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use scripted_servers::event::{Ending, Lane, ServerEvent, What};
-use scripted_servers::script::Listen;
+use scripted_servers::event::{Ending, Lane, ServerEvent, Taken, What};
 
 use super::attribution;
 use super::client::ClientFacts;
@@ -57,13 +56,19 @@ pub(crate) struct Facts {
 /// What is known of one server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ServerFacts {
-    /// Where it listened, and how.
-    pub armed: Option<(SocketAddr, Listen)>,
+    /// Where it was.
+    pub armed: Option<SocketAddr>,
     /// The harness's own attempts to connect: whether after the client's end,
-    /// whether refused, and the entry.
-    pub probes: Vec<(bool, bool, u64)>,
+    /// whether refused, and when.
+    pub probes: Vec<(bool, bool, Mark)>,
+    /// Whether the harness's own attempts to connect to a port that drops were
+    /// dropped and counted.
+    pub drop_probes: Vec<bool>,
     /// Accepted connections with their numbers.
     pub accepted: Vec<(u32, Mark)>,
+    /// How much of what was sent on a connection its client has taken, and the
+    /// entry that says so.
+    pub taken: BTreeMap<u32, (Taken, u64)>,
 }
 
 /// The application did something.
@@ -107,6 +112,7 @@ impl Facts {
         facts.client.seen_until(&entries);
         facts.exchanges = exchanges.into_values().collect();
         facts.place_ends(ends);
+        facts.place_taken();
         facts
             .exchanges
             .sort_by_key(|one| (one.began().at_us, one.place.clone()));
@@ -128,8 +134,9 @@ impl Facts {
         let server = self.servers.entry(event.server.to_string()).or_default();
         let connection = event.connection.unwrap_or(0);
         match &event.what {
-            What::Armed { address, listen } => server.armed = Some((*address, *listen)),
-            What::Probed { refused, after } => server.probes.push((*after, *refused, mark.n)),
+            What::Armed { address, .. } => server.armed = Some(*address),
+            What::Probed { refused, after } => server.probes.push((*after, *refused, mark)),
+            What::ProbedDrop { dropped } => server.drop_probes.push(*dropped),
             What::Accepted { .. } => server.accepted.push((connection, mark)),
             What::Fired { lane, .. } => {
                 let key = (event.server.to_string(), *lane);
@@ -146,7 +153,11 @@ impl Facts {
                 ends.push(ConnectionEnd { noticed, ..end });
             }
             What::Ended { how } => ends.push(ConnectionEnd::new(event, mark, *how)),
-            What::Closed { .. } => {}
+            What::Closed { .. } | What::Listening { .. } | What::Dropped { .. } => {}
+            What::Closed { taken, .. } => {
+                let taken = taken.map(|taken| (connection, (taken, mark.n)));
+                server.taken.extend(taken);
+            }
             what => {
                 let place = Place {
                     server: event.server.to_string(),
@@ -173,6 +184,30 @@ impl Facts {
                     .or_insert_with(new)
                     .take(mark, what);
             }
+        }
+    }
+
+    /// Shares out what was taken on a connection: bytes are taken in the order in
+    /// which they were sent.
+    fn place_taken(&mut self) {
+        let mut before: BTreeMap<(String, u32), u64> = BTreeMap::new();
+        self.exchanges
+            .sort_by(|one, other| one.place.cmp(&other.place));
+        for exchange in &mut self.exchanges {
+            let Place {
+                server, connection, ..
+            } = &exchange.place;
+            let taken = self
+                .servers
+                .get(server)
+                .and_then(|server| server.taken.get(connection));
+            let begins = before.entry((server.clone(), *connection)).or_default();
+            let own = |bytes: u64| bytes.saturating_sub(*begins).min(exchange.sent_bytes);
+            exchange.read = taken.map(|(taken, n)| {
+                let (at_least, at_most) = (own(taken.at_least), own(taken.at_most));
+                (Taken { at_least, at_most }, *n)
+            });
+            *begins += exchange.sent_bytes;
         }
     }
 

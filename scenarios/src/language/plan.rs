@@ -106,7 +106,7 @@ pub struct ServerPlan {
     pub name: String,
     /// Where it stands in the file.
     pub line: u32,
-    /// Whether its port can be reached.
+    /// Whether its port can be reached, and when.
     pub listen: Listen,
     /// What happens to accepted connections; the last repeats.
     pub connections: Vec<ConnectionAct>,
@@ -121,7 +121,7 @@ pub struct ServerPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LanesRequired {
-    /// `listen: refuse` must be proved.
+    /// The first state of the port is a fault, and must be proved.
     pub listen: bool,
     /// The first entry of `connections` that is not `serve`, from 0.
     pub connection: Option<usize>,

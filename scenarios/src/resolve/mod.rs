@@ -52,7 +52,7 @@ pub fn server_scripts(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> 
         .iter()
         .map(|server| ServerScript {
             name: server.name.clone(),
-            listen: server.listen,
+            listen: server.listen.clone(),
             connections: server.connections.clone(),
             queues: server
                 .queues
