@@ -311,7 +311,7 @@ pub const LIST: &[(Defect, &str, &str)] = &[
     (
         Defect::ZeroMeansDefault,
         "zero-means-default",
-        "Retry-After: 0 is taken for absent, and a second is waited",
+        "Retry-After: 0 is taken for absent, and three seconds are waited",
     ),
 ];
 

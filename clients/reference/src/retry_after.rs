@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use crate::defects::{Defect, Defects};
 
 /// What a client waits that takes zero for "nothing was said".
-const A_CLIENTS_OWN: Duration = Duration::from_secs(1);
+const A_CLIENTS_OWN: Duration = Duration::from_secs(3);
 
 /// How long the server asks to wait; none: it says nothing that makes sense.
 pub(crate) fn asked(value: &str, now: SystemTime, defects: &Defects) -> Option<Duration> {
