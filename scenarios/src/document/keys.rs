@@ -68,7 +68,7 @@ impl Keys {
     /// Whether a rule tells that this key may have to be there.
     fn says_needed(&self, key: &str) -> bool {
         self.rules.iter().any(|rule| match rule {
-            Rule::Needs(keys) => keys.contains(&key),
+            Rule::Needs(keys) | Rule::NeedsExpected(keys) => keys.contains(&key),
             Rule::With(_, needed) | Rule::WordNeeds(_, _, needed) => *needed == key,
             _ => false,
         })

@@ -97,6 +97,8 @@ pub enum Rule {
     Needs(&'static [&'static str]),
     /// Exactly one of them is there.
     OneOf(&'static [&'static str]),
+    /// All of them are there; at the level `info` none.
+    NeedsExpected(&'static [&'static str]),
     /// Exactly one of them is there; at the level `info` none.
     OneOfExpected(&'static [&'static str]),
     /// One of them at most is there.

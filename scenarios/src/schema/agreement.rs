@@ -59,7 +59,7 @@ pub const REFUSED_IN_PART: &[(&str, &str)] = &[
     (ids::WRONG_KIND, "`raw` that only pauses"),
     (
         ids::UNKNOWN_WORD,
-        "an effect that no step has, a column that is not there",
+        "an effect or a name that no step has, a column that is not there",
     ),
     (
         ids::BAD_NUMBER,

@@ -60,12 +60,12 @@ fn merged(all: Vec<Value>) -> Value {
 
 fn said(rule: &Rule, shown: bool, columns: bool) -> Vec<Value> {
     match rule {
-        Rule::Needs(keys) => vec![json!({ "required": keys })],
-        Rule::OneOf(keys) => vec![one_of(keys)],
-        Rule::OneOfExpected(keys) if shown => keys
+        Rule::OneOfExpected(keys) | Rule::NeedsExpected(keys) if shown => keys
             .iter()
             .map(|key| json!({ "not": { "required": [key] } }))
             .collect(),
+        Rule::Needs(keys) | Rule::NeedsExpected(keys) => vec![json!({ "required": keys })],
+        Rule::OneOf(keys) => vec![one_of(keys)],
         Rule::OneOfExpected(keys) => vec![one_of(keys)],
         Rule::AtMostOneOf(keys) => pairs(keys)
             .map(|pair| json!({ "not": { "required": pair } }))

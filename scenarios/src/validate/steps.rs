@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use scripted_servers::script::{Route, Times};
-use scripted_servers::wire::{Effect, IdleEnd, KeySource};
+use scripted_servers::wire::{Continue, Effect, IdleEnd, KeySource};
 
 use crate::document::decode::{Fields, Keys, brief};
-use crate::document::kind::{Kind, Known, Rule};
-use crate::document::{Node, ids};
+use crate::document::kind::{Kind, Known, NAME, Rule};
+use crate::document::{Node, Value, ids};
 use crate::faults;
 use crate::plan::StepPlan;
 
 use super::servers::too_much;
 use super::{step_checks, when};
+use crate::reading::names::is_name;
 use crate::reading::{Reading, all_good, content, points};
 
 /// What a step has beside its behaviour.
@@ -25,6 +26,11 @@ const OWN: &[Known] = &[
         "reads",
         "the point in the request after which the answer begins",
         points::request_point,
+    ),
+    (
+        "continue",
+        "with `Expect: 100-continue`: `sent`, `never` or `{after: TIME}`",
+        || Kind::Either(vec![Kind::words(CONTINUES), Kind::Map(&CONTINUE)]).by_default("sent"),
     ),
     ("applies", "the effect that is counted", || {
         Kind::fits("[a-z0-9_-]{1,40}")
@@ -39,7 +45,7 @@ const OWN: &[Known] = &[
         || Kind::Map(&THEN),
     ),
     ("required", "whether it must have fired", || Kind::Truth),
-    ("name", "a name for moments", Kind::text),
+    ("name", "a name for moments", || Kind::fits(NAME)),
 ];
 
 static WITH_BEHAVIOURS: [Known; OWN.len() + faults::COUNT] = faults::with_behaviours(OWN);
@@ -131,20 +137,24 @@ fn step(
     let when = fields.get("when").map(|node| reading.when(node));
     let times = fields.get("times").map(|node| times(node, reading));
     let reads = fields.get("reads").map(|node| reading.request_point(node));
+    let continues = fields.get("continue");
+    let continues = continues.map(|node| continues_as(node, reading));
     let applies = applies(&fields, reading);
     let delay = fields.get("delay");
     let delay = delay.map(|node| node.duration("`delay`", reading.out));
     let then = fields.get("then").map(|node| then(node, reading));
     let required = fields.get("required");
     let required = required.map(|node| node.truth("`required`", reading.out));
-    unused_name(&fields, reading);
+    let name = fields.get("name").map(|node| name(node, reading));
     let behaviour = fields.one_of(&faults::WORDS, reading.out);
     let fault = behaviour.and_then(|(word, _, value)| faults::decode(word, value, reading));
     let step = StepPlan {
         line: reading.out.line(&node.span),
+        name: all_good(name)?,
         when: all_good(when)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
         reads: all_good(reads)?,
+        continues: all_good(continues)?.unwrap_or_default(),
         applies: applies?,
         delay: all_good(delay)?.unwrap_or_default(),
         then: all_good(then)?,
@@ -160,6 +170,23 @@ fn times(node: &Node, reading: &mut Reading<'_>) -> Option<Times> {
     }
     let count = node.number("`times`", 1..=MOST_TIMES, reading.out)?;
     u32::try_from(count).ok().map(Times::Count)
+}
+
+static CONTINUE: Keys = Keys::new(
+    "`continue`",
+    &[("after", "how late the 100 is", Kind::time)],
+)
+.rules(&[Rule::Needs(&["after"])]);
+
+const CONTINUES: &[(&str, Continue)] = &[("sent", Continue::Sent), ("never", Continue::Never)];
+
+fn continues_as(node: &Node, reading: &mut Reading<'_>) -> Option<Continue> {
+    if matches!(node.value, Value::Map(_)) {
+        let fields = node.fields(&CONTINUE, reading.out)?;
+        let after = fields.need("after", reading.out)?;
+        return after.duration("`after`", reading.out).map(Continue::After);
+    }
+    node.word("`continue`", CONTINUES, reading.out)
 }
 
 fn applies(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Effect>> {
@@ -265,14 +292,20 @@ fn then(node: &Node, reading: &mut Reading<'_>) -> Option<(IdleEnd, Duration)> {
     Some((how, after))
 }
 
-/// No part of this version refers to steps by name.
-fn unused_name(fields: &Fields<'_>, reading: &mut Reading<'_>) {
-    if let Some((key, node)) = fields.entry("name") {
-        node.text("`name`", reading.out);
-        reading
-            .out
-            .report(ids::UNUSED_NAME, &key.span, "nobody uses this name")
-            .label("no moment refers to this step")
-            .help("remove it");
+/// A name by which moments refer to the step.
+fn name(node: &Node, reading: &mut Reading<'_>) -> Option<String> {
+    let name = node.text("`name`", reading.out)?;
+    if is_name(name) {
+        return Some(name.to_owned());
     }
+    reading
+        .out
+        .report(
+            ids::BAD_NAME,
+            &node.span,
+            format!("`{}` cannot name a step", brief(name)),
+        )
+        .label("not a name")
+        .help("write a lower-case word such as `lost` or `first_answer`");
+    None
 }

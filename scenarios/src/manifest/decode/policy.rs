@@ -49,6 +49,11 @@ static RULE: Keys = Keys::new(
             "whether the attempt followed a redirect",
             || Kind::Truth,
         ),
+        (
+            "header",
+            "a list of fields, of which the call gives one",
+            || Kind::list(Kind::text()),
+        ),
         ("attempts", "sends of the call in all; 1: not again", || {
             Kind::Number(1..=u64::from(u32::MAX)).or_word("unlimited")
         }),
@@ -148,6 +153,9 @@ fn rule(node: &Node, out: &mut Diagnostics) -> Option<PolicyRule> {
     let redirected = fields
         .get("redirected")
         .map_or(Some(None), |node| node.truth("`redirected`", out).map(Some));
+    let header = list(fields.get("header"), "`header`", out, |node, out| {
+        owned(node, "the name of a field", out)
+    });
     let attempts = fields
         .need("attempts", out)
         .and_then(|node| attempts(node, out));
@@ -168,6 +176,7 @@ fn rule(node: &Node, out: &mut Diagnostics) -> Option<PolicyRule> {
         reused: reused?,
         retry_after: retry_after?,
         redirected: redirected?,
+        header: header?,
         attempts: attempts?,
         wait: wait?,
         source: source?,
