@@ -177,6 +177,12 @@ pub enum Ability {
     Retries,
     /// Keeps connections and uses them again.
     ReusesConnections,
+    /// Decodes gzip, and shows what it decoded.
+    DecodesGzip,
+    /// Decodes deflate (the zlib format), and shows what it decoded.
+    DecodesDeflate,
+    /// Decodes brotli, and shows what it decoded.
+    DecodesBr,
     /// Can be told the limit `attempts`.
     Attempts,
     /// Can be told the limit `connect`.

@@ -73,6 +73,20 @@ impl Reading<'_> {
         self.simple_content(form, value)
     }
 
+    /// Bytes that are sent as they stand.
+    pub(crate) fn exact(&mut self, node: &Node) -> Option<Content> {
+        static KEYS: Keys = Keys::new(
+            "exact bytes",
+            &[
+                ("text", "text that is written as it stands"),
+                ("hex", "bytes in hexadecimal"),
+            ],
+        );
+        let fields = node.fields(&KEYS, self.out)?;
+        let (form, _, value) = fields.one_of(&["text", "hex"], self.out)?;
+        self.simple_content(form, value)
+    }
+
     fn simple_content(&mut self, form: &str, value: &Node) -> Option<Content> {
         match form {
             "text" => self.template(value, "`text`").map(Content::Text),

@@ -5,8 +5,10 @@ use std::time::Duration;
 use scripted_servers::script::Times;
 use scripted_servers::wire::{End, Position};
 
-use super::{Framing, Interim, Respond, ResponsePoint, RetryAfter, check};
-use crate::document::decode::{Keys, not_yet, unknown_word};
+use super::{
+    Coding, CodingState, Framing, Interim, Respond, ResponsePoint, RetryAfter, Scheme, check,
+};
+use crate::document::decode::{Fields, Keys, not_yet, unknown_word};
 use crate::document::{Node, Span, Value, ids};
 use crate::reading::{Reading, all_good};
 
@@ -18,9 +20,14 @@ pub(super) static KEYS: Keys = Keys::new(
         ("retry_after", "`{seconds}`, `{date_in}` or `{text}`"),
         ("interim", "interim answers (1xx) before this one"),
         ("body", "the content"),
+        ("gzip", "`whole`, `half`, `empty` or `corrupt`"),
+        ("deflate", "as `gzip`, in the zlib format"),
+        ("br", "as `gzip`, in brotli"),
         ("framing", "`length`, `chunked` or `close`"),
         ("says_length", "a Content-Length that lies"),
         ("chunks", "sizes of the chunks"),
+        ("trailers", "trailer fields by name, behind the last chunk"),
+        ("surplus", "`{text}` or `{hex}`: bytes behind the end"),
         ("drip", "`{bytes, every}`: the body in pieces"),
         ("stall", "`{after, for}`: a pause after a point"),
         ("cut", "`{after, with}`: the connection ends after a point"),
@@ -39,8 +46,7 @@ pub(super) static KEYS: Keys = Keys::new(
     ("required", "the step, beside `respond`"),
     ("after", "`cut` or `stall`"),
     ("with", "`cut`"),
-])
-.not_yet(&["gzip", "trailers", "surplus"]);
+]);
 
 static RETRY_AFTER: Keys = Keys::new(
     "`retry_after`",
@@ -89,16 +95,19 @@ pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> 
     let fields = node.fields(&KEYS, reading.out)?;
     let status = fields.need("status", reading.out);
     let status = status.and_then(|node| node.number("a status", 200..=599, reading.out));
+    let trailers = fields.get("trailers").map(|node| headers(node, reading));
     let headers = fields.get("headers").map(|node| headers(node, reading));
     let retry_after = fields
         .get("retry_after")
         .map(|node| retry_after(node, reading));
     let interim = fields.get("interim").map(|node| interim(node, reading));
     let body = fields.get("body").map(|node| reading.answer_body(node));
+    let coding = coding(&fields, reading);
     let framing = fields.get("framing").map(|node| framing(node, reading));
     let says_length = fields.get("says_length");
     let says_length = says_length.map(|node| node.size("`says_length`", reading.out));
     let chunks = fields.get("chunks").map(|node| chunks(node, reading));
+    let surplus = fields.get("surplus").map(|node| reading.exact(node));
     let drip = fields.get("drip").map(|node| drip(node, reading));
     let stall = fields.get("stall").map(|node| stall(node, reading));
     let cut = fields.get("cut").map(|node| cut(node, reading));
@@ -108,9 +117,12 @@ pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> 
         retry_after: all_good(retry_after)?,
         interim: all_good(interim)?.unwrap_or_default(),
         body: all_good(body)?,
+        coding: coding?,
         framing: all_good(framing)?.unwrap_or_default(),
         says_length: all_good(says_length)?,
         chunks: all_good(chunks)?.unwrap_or_default(),
+        trailers: all_good(trailers)?.unwrap_or_default(),
+        surplus: all_good(surplus)?,
         drip: all_good(drip)?,
         stall: all_good(stall)?,
         cut: all_good(cut)?,
@@ -216,6 +228,32 @@ fn one_interim(node: &Node, reading: &mut Reading<'_>) -> Option<Interim> {
         headers: all_good(headers)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
     })
+}
+
+fn coding(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Coding>> {
+    let schemes = [Scheme::Gzip, Scheme::Deflate, Scheme::Br];
+    let mut written = schemes
+        .into_iter()
+        .filter_map(|scheme| Some((scheme, fields.entry(scheme.name())?)));
+    let Some((scheme, (_, node))) = written.next() else {
+        return Some(None);
+    };
+    if let Some((_, (key, _))) = written.next() {
+        reading
+            .out
+            .report(ids::ONE_OF, &key.span, "content is coded once")
+            .label("there is another coding beside it")
+            .help("keep one of `gzip`, `deflate` and `br`");
+        return None;
+    }
+    let words = [
+        ("whole", CodingState::Whole),
+        ("half", CodingState::Half),
+        ("empty", CodingState::Empty),
+        ("corrupt", CodingState::Corrupt),
+    ];
+    let state = node.word("coded content", &words, reading.out)?;
+    Some(Some(Coding { scheme, state }))
 }
 
 fn framing(node: &Node, reading: &mut Reading<'_>) -> Option<Framing> {
