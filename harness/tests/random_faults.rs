@@ -119,6 +119,13 @@ fn behaviour() -> impl Strategy<Value = String> {
         (point.clone(), 200..600_u16).prop_map(|(point, status)| format!(
             "reads: {point}\n        respond: {{ status: {status} }}"
         )),
+        Just(
+            "respond: { status: 200, framing: chunked, body: { text: \"ok\" }, \
+             trailers: { X-Sum: \"1\" } }"
+                .to_owned()
+        ),
+        Just("respond: { status: 200, surplus: { text: \"more\" } }".to_owned()),
+        Just("continue: never\n        respond: { status: 200 }".to_owned()),
         Just("raw: [ { text: \"HTTP/1.1 2x0 OK\\r\\n\\r\\n\" } ]".to_owned()),
         Just(
             "respond: { status: 200, body: { text: \"whole\" } }\n        then: { close: 0s }"

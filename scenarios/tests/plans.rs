@@ -484,3 +484,16 @@ call: {{ url: "{{api}}/x" }}
     );
     assert_eq!(plans(&text), plans(&text));
 }
+
+#[test]
+fn coded_content_needs_a_client_that_decodes_it() {
+    let plans = plans(
+        r#"
+servers: { api: { script: [ { applies: order, respond: { status: 200, body: { text: hello }, br: half } } ] } }
+call: { method: POST, url: "{api}/orders", body: { json: { a: 1 } } }
+expect: { must: [ { honest: true } ] }
+"#,
+    );
+    assert!(plans[0].needs.contains(&Ability::DecodesBr));
+    assert!(!plans[0].needs.contains(&Ability::DecodesGzip));
+}

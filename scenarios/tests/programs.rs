@@ -8,7 +8,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use scenarios::faults::cut::Cut;
 use scenarios::faults::raw::{Raw, RawPart};
-use scenarios::faults::respond::{Framing, Interim, Respond, ResponsePoint, RetryAfter};
+use scenarios::faults::respond::{
+    Coding, CodingState, Framing, Interim, Respond, ResponsePoint, RetryAfter, Scheme,
+};
 use scenarios::faults::{self, Fault};
 use scenarios::plan::{Content, StepPlan};
 use scenarios::rendering::{Format, Rendering};
@@ -191,6 +193,99 @@ fn interim_answers_in_exact_bytes_are_not_the_answer() {
     let program = program(&step(Fault::Raw(Raw { parts })));
     assert_eq!(program.answer_from, 3);
     assert_eq!(program.answer.expect("an answer").status, Some(200));
+}
+
+#[test]
+fn trailers_stand_behind_the_last_chunk_and_can_be_cut() {
+    let respond = Respond {
+        framing: Framing::Chunked,
+        body: text("ok"),
+        trailers: vec![("X-Sum".to_owned(), Template::text("1"))],
+        ..Respond::plain()
+    };
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let whole = format!("{head}2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n");
+    let program = of(respond.clone());
+    assert_eq!(shown(&program), whole);
+    assert!(program.proves_content);
+    assert_eq!(program.answer.expect("an answer").body_bytes, 2);
+    let cut = of(Respond {
+        cut: Some((ResponsePoint::Wire(Position::Last), End::Close)),
+        ..respond
+    });
+    assert_eq!(shown(&cut), whole[..whole.len() - 1]);
+    assert!(!cut.answer.expect("an answer").whole);
+}
+
+#[test]
+fn surplus_goes_out_with_the_last_bytes_and_is_no_content() {
+    let respond = Respond {
+        body: text("ok"),
+        surplus: Some(Content::Hex(b"HTTP".to_vec())),
+        ..Respond::plain()
+    };
+    let program = of(respond.clone());
+    let expected = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP";
+    assert_eq!(shown(&program), expected);
+    let sends = ["send 44", "AwaitAcknowledged", "fired"];
+    assert_eq!(acts(&program)[1..], sends);
+    assert!(program.proves_content, "an answer to HEAD shows none of it");
+    let answer = program.answer.expect("an answer");
+    assert_eq!((answer.body_bytes, answer.whole), (2, true));
+    let drips = of(Respond {
+        drip: Some((1, Duration::from_millis(5))),
+        ..respond
+    });
+    assert!(shown(&drips).ends_with("okHTTP"));
+}
+
+#[test]
+fn coded_content_is_framed_as_it_is_sent_and_told_as_it_is_decoded() {
+    let coded = |scheme, state| {
+        of(Respond {
+            coding: Some(Coding { scheme, state }),
+            body: text("hello"),
+            ..Respond::plain()
+        })
+    };
+    let plain = of(Respond {
+        body: text("hello"),
+        ..Respond::plain()
+    });
+    let whole = coded(Scheme::Br, CodingState::Whole);
+    let told = String::from_utf8_lossy(&bytes(&whole)).into_owned();
+    assert!(told.contains("\r\nContent-Encoding: br\r\n"), "{told}");
+    assert_eq!(
+        whole.answer, plain.answer,
+        "as a client shows it that decodes"
+    );
+    for state in [CodingState::Half, CodingState::Corrupt] {
+        let answer = coded(Scheme::Gzip, state).answer.expect("an answer");
+        assert!(!answer.whole, "{state:?}");
+    }
+    let empty = coded(Scheme::Deflate, CodingState::Empty);
+    assert!(shown(&empty).ends_with("Content-Length: 0\r\n\r\n"));
+    let answer = empty.answer.expect("an answer");
+    assert_eq!((answer.body_bytes, answer.whole), (0, true));
+}
+
+#[test]
+fn a_repeated_part_is_one_write() {
+    let part = |text: &str| RawPart::Text(Template::text(text));
+    let parts = vec![
+        part("HTTP/1.1 200 OK\r\n"),
+        RawPart::Repeated(Box::new(part("X: 1\r\n")), 10_000),
+        RawPart::Repeated(Box::new(RawPart::Hex(vec![13, 10])), 1),
+    ];
+    let program = program(&step(Fault::Raw(Raw { parts })));
+    let expected = [
+        "send 17",
+        "send 60000",
+        "send 2",
+        "AwaitAcknowledged",
+        "fired",
+    ];
+    assert_eq!(acts(&program)[1..], expected);
 }
 
 #[test]
@@ -439,7 +534,9 @@ fn every_example_in_the_list_is_a_scenario() {
     for listed in faults::all() {
         let example = listed.example;
         let server = match listed.place {
-            "step" | "respond" | "cut" => format!("script: [ {{ applies: x, {example} }} ]"),
+            "step" | "respond" | "cut" | "raw" => {
+                format!("script: [ {{ applies: x, {example} }} ]")
+            }
             "then" => {
                 format!("script: [ {{ applies: x, respond: {{ status: 200 }}, {example} }} ]")
             }

@@ -19,6 +19,7 @@ pub(crate) use common::shown;
 use crate::document::Node;
 use crate::document::decode::Keys;
 use crate::document::kind::{Kind, Known};
+use crate::manifest::Ability;
 use crate::plan::{Content, StepPlan};
 use crate::reading::Reading;
 use crate::rendering::Rendering;
@@ -142,6 +143,11 @@ pub(crate) trait Behaviour {
         None
     }
 
+    /// What a client must be able to do to be judged by it.
+    fn needs(&self) -> Option<Ability> {
+        None
+    }
+
     /// The texts that it sends, for the names of servers in them.
     fn texts(&self) -> Vec<&Template> {
         Vec::new()
@@ -176,7 +182,8 @@ pub(crate) enum Redirects {
 /// A word of the lanes of a server, for `wirefault list faults`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// Where it is written: `step`, `respond`, `cut`, `then`, `connections`,
+    /// Where it is written: `step`, `respond`, `cut`, `raw`,
+    /// `then`, `connections`,
     /// `listen`.
     pub place: &'static str,
     /// The word.

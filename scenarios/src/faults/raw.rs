@@ -13,9 +13,9 @@ use reader::Read;
 use super::common::program::Program;
 use super::common::shown::{Arrives, Comes, Met, Period, retry_after};
 use super::{Asker, Behaviour, Entry, Fault, Listed};
-use crate::document::Node;
 use crate::document::decode::Keys;
 use crate::document::kind::{Kind, Rule};
+use crate::document::{Node, ids};
 use crate::manifest::ErrorKind;
 use crate::plan::StepPlan;
 use crate::reading::{Reading, content};
@@ -40,6 +40,8 @@ pub enum RawPart {
     Hex(Vec<u8>),
     /// Nothing for so long.
     Pause(Duration),
+    /// Text or bytes so often, in one write.
+    Repeated(Box<RawPart>, u32),
 }
 
 pub(super) static ENTRY: Entry = Entry {
@@ -50,9 +52,20 @@ pub(super) static ENTRY: Entry = Entry {
         example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { pause: 5ms }, { hex: "0d 0a" } ]"#,
     },
     kind: || Kind::list(Kind::Map(&KEYS)),
-    parts: &[],
+    parts: &[Listed {
+        place: "raw",
+        word: "times",
+        summary: "a part again and again, in one write: very many or very long headers",
+        example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { text: "X-A: 1\r\n", times: 10000 } ]"#,
+    }],
     decode: |node, reading| decode(node, reading).map(Fault::Raw),
 };
+
+/// Most bytes of one `raw`.
+const MOST: u64 = 16 << 20;
+
+/// The most times that a part is written.
+const MOST_TIMES: u64 = 1_000_000;
 
 static KEYS: Keys = Keys::new(
     "a part of `raw`",
@@ -60,6 +73,11 @@ static KEYS: Keys = Keys::new(
         ("text", "text that is written as it stands", Kind::any_text),
         ("hex", "bytes in hexadecimal", content::hex),
         ("pause", "how long nothing is written", Kind::time),
+        (
+            "times",
+            "with `text` or `hex`: how often, in one write",
+            || Kind::Number(1..=MOST_TIMES),
+        ),
     ],
 )
 .rules(&[Rule::OneOf(&["text", "hex", "pause"])]);
@@ -78,16 +96,82 @@ fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {
         reading.out.last().beyond_schema();
         return None;
     }
-    Some(Raw { parts })
+    let raw = Raw { parts };
+    let bytes = raw.parts.iter().map(RawPart::length);
+    let bytes = bytes.fold(0, u64::saturating_add);
+    if bytes > MOST {
+        reading
+            .out
+            .report(ids::TOO_MUCH_CONTENT, &node.span, "too many raw bytes")
+            .label(format!(
+                "these are {bytes} bytes, and at most 16MiB are sent"
+            ))
+            .help("write a smaller number of `times`");
+        return None;
+    }
+    reading.hold(bytes, &node.span);
+    Some(raw)
 }
 
 fn part(node: &Node, reading: &mut Reading<'_>) -> Option<RawPart> {
     let fields = node.fields(&KEYS, reading.out)?;
     let (form, _, value) = fields.one_of(&["text", "hex", "pause"], reading.out)?;
-    match form {
+    let part = match form {
         "text" => reading.template(value, "`text`").map(RawPart::Text),
         "hex" => reading.hex(value).map(RawPart::Hex),
         _ => value.duration("`pause`", reading.out).map(RawPart::Pause),
+    }?;
+    let Some((key, times)) = fields.entry("times") else {
+        return Some(part);
+    };
+    if matches!(part, RawPart::Pause(_)) {
+        reading
+            .out
+            .report(ids::KEY_WITHOUT, &key.span, "`times` needs `text` or `hex`")
+            .label("a pause is written with its whole length")
+            .help("remove it, and write a longer pause");
+        return None;
+    }
+    let times = times.number("`times`", 1..=MOST_TIMES, reading.out)?;
+    let times = u32::try_from(times).ok()?;
+    Some(RawPart::Repeated(Box::new(part), times))
+}
+
+impl RawPart {
+    /// Its bytes; none: a pause.
+    fn bytes(&self, names: &Bindings) -> Option<Vec<u8>> {
+        match self {
+            Self::Text(text) => Some(text.render(names).into_bytes()),
+            Self::Hex(bytes) => Some(bytes.clone()),
+            Self::Pause(_) => None,
+            Self::Repeated(part, times) => Some(part.bytes(names)?.repeat(*times as usize)),
+        }
+    }
+
+    /// About how many bytes it writes; addresses are short.
+    fn length(&self) -> u64 {
+        match self {
+            Self::Repeated(part, times) => part.length().saturating_mul(u64::from(*times)),
+            part => {
+                let bytes = part.bytes(&Bindings::default());
+                bytes.map_or(0, |bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+            }
+        }
+    }
+
+    fn pause(&self) -> Option<Duration> {
+        match self {
+            Self::Pause(time) => Some(*time),
+            _ => None,
+        }
+    }
+
+    fn text(&self) -> Option<&Template> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Repeated(part, _) => part.text(),
+            Self::Hex(_) | Self::Pause(_) => None,
+        }
     }
 }
 
@@ -98,13 +182,10 @@ impl Behaviour for Raw {
         let interim = answer::interim_end(&self.bytes(with.bindings));
         let mut answer_from = 0;
         for part in &self.parts {
-            let bytes = match part {
-                RawPart::Text(text) => text.render(with.bindings).into_bytes(),
-                RawPart::Hex(bytes) => bytes.clone(),
-                RawPart::Pause(pause) => {
-                    program.steps.push(WireStep::Wait(*pause));
-                    continue;
-                }
+            let Some(bytes) = part.bytes(with.bindings) else {
+                let pause = part.pause().unwrap_or_default();
+                program.steps.push(WireStep::Wait(pause));
+                continue;
             };
             all.extend_from_slice(&bytes);
             program.steps.push(WireStep::Send(bytes.into()));
@@ -123,15 +204,9 @@ impl Behaviour for Raw {
     }
 
     fn shows(&self, to: &Asker<'_>) -> Result<Met, String> {
-        let mut bytes = Vec::new();
-        let mut periods = Vec::new();
-        for part in &self.parts {
-            match part {
-                RawPart::Text(text) => bytes.extend(text.render(to.names).into_bytes()),
-                RawPart::Hex(hex) => bytes.extend(hex),
-                RawPart::Pause(time) => periods.push(Period::Silent(Some(*time))),
-            }
-        }
+        let bytes = self.bytes(to.names);
+        let pauses = self.parts.iter().filter_map(RawPart::pause);
+        let periods = pauses.map(|time| Period::Silent(Some(time)));
         let mut met = match reader::read(&bytes) {
             Read::Malformed => Met::new(Arrives::Yes, Comes::Fails(vec![ErrorKind::Malformed])),
             Read::Unfinished => Met::silent(Arrives::Yes),
@@ -153,19 +228,12 @@ impl Behaviour for Raw {
     }
 
     fn own_time(&self) -> Duration {
-        let pauses = self.parts.iter().map(|part| match part {
-            RawPart::Pause(pause) => *pause,
-            RawPart::Text(_) | RawPart::Hex(_) => Duration::ZERO,
-        });
+        let pauses = self.parts.iter().filter_map(RawPart::pause);
         pauses.fold(Duration::ZERO, Duration::saturating_add)
     }
 
     fn texts(&self) -> Vec<&Template> {
-        let texts = self.parts.iter().filter_map(|part| match part {
-            RawPart::Text(text) => Some(text),
-            RawPart::Hex(_) | RawPart::Pause(_) => None,
-        });
-        texts.collect()
+        self.parts.iter().filter_map(RawPart::text).collect()
     }
 
     /// Of raw bytes nobody says what they mean, so what was given is all.
@@ -176,15 +244,11 @@ impl Behaviour for Raw {
 
 impl Raw {
     fn bytes(&self, names: &Bindings) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for part in &self.parts {
-            match part {
-                RawPart::Text(text) => bytes.extend(text.render(names).into_bytes()),
-                RawPart::Hex(hex) => bytes.extend(hex),
-                RawPart::Pause(_) => {}
-            }
-        }
-        bytes
+        let parts = self.parts.iter();
+        parts
+            .filter_map(|part| part.bytes(names))
+            .flatten()
+            .collect()
     }
 }
 

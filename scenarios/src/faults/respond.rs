@@ -1,6 +1,7 @@
 //! `respond`: an answer, with any of the faults an answer can have.
 
 mod check;
+mod coding;
 mod decode;
 mod message;
 mod parts;
@@ -14,6 +15,7 @@ use scripted_servers::script::Times;
 use scripted_servers::wire::{Answer, End, Position, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
 
+pub use coding::{Coding, CodingState, Scheme};
 use message::Message;
 use writer::Writer;
 
@@ -23,6 +25,7 @@ use super::common::shown::{Met, end_in_words};
 use super::{Asker, Behaviour, Entry, Fault, Listed, Redirects};
 use crate::document::Kind;
 use crate::expected::Words;
+use crate::manifest::Ability;
 use crate::plan::{Content, StepPlan};
 use crate::rendering::Rendering;
 use crate::template::Template;
@@ -42,12 +45,21 @@ pub struct Respond {
     pub interim: Vec<Interim>,
     /// Content; none: empty.
     pub body: Option<Content>,
+    /// How the content is coded; none: as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coding: Option<Coding>,
     /// How the end of the content is told.
     pub framing: Framing,
     /// A Content-Length that lies.
     pub says_length: Option<u64>,
     /// Sizes of the chunks; the rest is one more. Empty: one chunk a write.
     pub chunks: Vec<u64>,
+    /// Trailer fields behind the last chunk, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<(String, Template)>,
+    /// Bytes behind the end of the message; the connection is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surplus: Option<Content>,
     /// Bytes a piece and time between pieces.
     pub drip: Option<(u64, Duration)>,
     /// Pause after a point, then go on.
@@ -139,12 +151,20 @@ impl Behaviour for Respond {
             steps,
             answer: Some(answer),
             answer_from,
+            proves_content: self.coding.is_some()
+                || self.surplus.is_some()
+                || !self.trailers.is_empty(),
             continues: step.continues,
             ..WireProgram::default()
         }
     }
 
     fn shows(&self, to: &Asker<'_>) -> Result<Met, String> {
+        if self.coding.is_some_and(Coding::is_broken) {
+            return Err(
+                "undocumented: what the client makes of content whose coding is broken".to_owned(),
+            );
+        }
         Ok(shows::met(self, to.names))
     }
 
@@ -183,6 +203,7 @@ impl Behaviour for Respond {
             && self.promises_no_more_than_it_sends()
             && !self.is_endless()
             && !self.is_never_answered()
+            && !self.coding.is_some_and(Coding::is_broken)
     }
 
     fn may_hang(&self) -> bool {
@@ -215,13 +236,18 @@ impl Behaviour for Respond {
         self.body.as_ref()
     }
 
+    fn needs(&self) -> Option<Ability> {
+        self.coding.map(|coding| coding.scheme.ability())
+    }
+
     fn texts(&self) -> Vec<&Template> {
-        let in_body = self.body.iter().filter_map(|body| match body {
+        let in_body = self.body.iter().chain(&self.surplus);
+        let in_body = in_body.filter_map(|body| match body {
             Content::Text(text) | Content::Json(text) => Some(text),
             _ => None,
         });
         let interim = self.interim.iter().flat_map(|one| &one.headers);
-        let in_headers = self.headers.iter().chain(interim);
+        let in_headers = self.headers.iter().chain(interim).chain(&self.trailers);
         let in_headers = in_headers.map(|(_, value)| value);
         in_body.chain(in_headers).collect()
     }
@@ -236,9 +262,12 @@ impl Respond {
             retry_after: None,
             interim: Vec::new(),
             body: None,
+            coding: None,
             framing: Framing::Length,
             says_length: None,
             chunks: Vec::new(),
+            trailers: Vec::new(),
+            surplus: None,
             drip: None,
             stall: None,
             cut: None,
@@ -263,7 +292,11 @@ impl Respond {
 
     fn answer(&self, message: &Message) -> Answer {
         let endless = message.endless.is_some();
-        let content = self.promised(&message.content);
+        // A client that decodes tells of what it decoded.
+        let content = match &message.decoded {
+            Some(decoded) => decoded,
+            None => self.promised(&message.content),
+        };
         Answer {
             status: Some(self.status),
             body_bytes: if endless {
@@ -272,7 +305,10 @@ impl Respond {
                 u64::try_from(content.len()).unwrap_or(u64::MAX)
             },
             body_sha256: (!endless).then(|| sha256(content)),
-            whole: !endless && self.cut.is_none() && self.keeps_its_length(content),
+            whole: !endless
+                && self.cut.is_none()
+                && !self.coding.is_some_and(Coding::is_broken)
+                && self.keeps_its_length(content),
         }
     }
 

@@ -180,6 +180,12 @@ pub enum Ability {
     ReusesConnections,
     /// Goes on with an upload where it broke off.
     Resumes,
+    /// Decodes gzip, and shows what it decoded.
+    DecodesGzip,
+    /// Decodes deflate (the zlib format), and shows what it decoded.
+    DecodesDeflate,
+    /// Decodes brotli, and shows what it decoded.
+    DecodesBr,
     /// Can be told the limit `attempts`.
     Attempts,
     /// Can be told the limit `connect`.

@@ -68,6 +68,20 @@ pub(crate) fn content_size() -> Kind {
     Kind::Size(0..=MOST)
 }
 
+static EXACT: Keys = Keys::new(
+    "exact bytes",
+    &[
+        ("text", "text that is written as it stands", Kind::any_text),
+        ("hex", "bytes in hexadecimal", hex),
+    ],
+)
+.rules(&[Rule::OneOf(&["text", "hex"])]);
+
+/// Bytes that are sent as they stand.
+pub(crate) fn exact_kind() -> Kind {
+    Kind::Map(&EXACT)
+}
+
 /// Bytes written in hexadecimal.
 pub(crate) fn hex() -> Kind {
     const BLANK: &str = r"[ \t\n\f\r]*";
@@ -141,6 +155,13 @@ impl Reading<'_> {
         if form == "endless" {
             return self.endless(value);
         }
+        self.simple_content(form, value)
+    }
+
+    /// Bytes that are sent as they stand.
+    pub(crate) fn exact(&mut self, node: &Node) -> Option<Content> {
+        let fields = node.fields(&EXACT, self.out)?;
+        let (form, _, value) = fields.one_of(&["text", "hex"], self.out)?;
         self.simple_content(form, value)
     }
 

@@ -116,6 +116,9 @@ const NEEDS: &[(&str, Ability)] = &[
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),
     ("reuses-connections", Ability::ReusesConnections),
+    ("decodes-gzip", Ability::DecodesGzip),
+    ("decodes-deflate", Ability::DecodesDeflate),
+    ("decodes-br", Ability::DecodesBr),
 ];
 
 /// Abilities that follow from the work and the limits, with what implies them.
@@ -141,7 +144,7 @@ pub(super) fn needs(document: &Fields<'_>, out: &mut Diagnostics) -> Option<Vec<
 }
 
 fn need(item: &Node, out: &mut Diagnostics) -> Option<Ability> {
-    for word in ["resumes", "resumes-after-crash", "decodes-gzip"] {
+    for word in ["resumes", "resumes-after-crash"] {
         if item.is_word(word) {
             not_yet(&item.span, word, out);
             return None;
@@ -198,12 +201,15 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
     if calls.iter().any(Call::is_resumable) {
         needs.insert(Ability::Resumes);
     }
-    let steps = servers.iter().flat_map(|server| &server.queues);
+    let steps = || {
+        servers
+            .iter()
+            .flat_map(|server| &server.queues)
+            .flat_map(|queue| &queue.steps)
+    };
+    needs.extend(steps().filter_map(|step| step.fault.behaviour().needs()));
     let reused = Some(scripted_servers::script::ConnectionUse::Reused);
-    if steps
-        .flat_map(|queue| &queue.steps)
-        .any(|step| step.when.connection == reused)
-    {
+    if steps().any(|step| step.when.connection == reused) {
         needs.insert(Ability::ReusesConnections);
     }
     let limit = |set: bool, ability: Ability, needs: &mut BTreeSet<Ability>| {

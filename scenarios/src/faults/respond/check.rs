@@ -34,7 +34,10 @@ pub(super) fn check(respond: &Respond, fields: &Fields<'_>, reading: &mut Readin
 /// The same answer with other bytes of the same number, which cost nothing.
 fn without_random_bytes(respond: &Respond) -> Respond {
     let mut respond = respond.clone();
-    if let Some(Content::Bytes(bytes)) = respond.body {
+    // Coded, other bytes would have another length.
+    if respond.coding.is_none()
+        && let Some(Content::Bytes(bytes)) = respond.body
+    {
         let zeros = vec![0; usize::try_from(bytes).unwrap_or(0)];
         respond.body = Some(Content::Hex(zeros));
     }
@@ -84,7 +87,64 @@ fn check_keys(respond: &Respond, fields: &Fields<'_>, reading: &mut Reading<'_>)
             "leave it out, or send such bytes with `raw`",
         );
     }
-    for key in ["cut", "stall", "drip"] {
+    if let Some(coding) = respond.coding {
+        let name = coding.scheme.name();
+        let why = match &respond.body {
+            None => Some("there is no content"),
+            Some(_) if respond.is_endless() => Some("content without end is never coded"),
+            Some(_) if respond.says_length.is_some() => {
+                Some("with a length that lies nobody can say what is decoded")
+            }
+            Some(_) => None,
+        };
+        if let Some(why) = why {
+            let help = "remove it; `half` cuts what is coded, and keeps the framing";
+            refused.say(
+                name,
+                ids::CANNOT_FIRE,
+                "nothing can be coded here",
+                why,
+                help,
+            );
+        }
+        let mut names = respond.headers.iter().map(|(name, _)| name);
+        if names.any(|name| name.eq_ignore_ascii_case("content-encoding")) {
+            refused.say(
+                name,
+                ids::HEADER_BY_KEY,
+                "the coding is told twice",
+                "this adds the header Content-Encoding itself",
+                "remove the header",
+            );
+        }
+    }
+    if !respond.trailers.is_empty() && (!chunked || respond.is_endless()) {
+        refused.say(
+            "trailers",
+            ids::FRAMING,
+            "`trailers` stand behind the last chunk",
+            "there is none",
+            "add `framing: chunked`, with content that ends",
+        );
+    }
+    if respond.surplus.is_some() {
+        let never = respond.cut.is_some() || respond.is_endless();
+        let is_content = respond.framing == Framing::Close || respond.says_length.is_some();
+        if never || is_content {
+            let why = match never {
+                true => "this answer never comes to its end",
+                false => "a client would read it as content",
+            };
+            refused.say(
+                "surplus",
+                ids::FRAMING,
+                "nothing is surplus here",
+                why,
+                "remove `surplus`; content is written in `body`",
+            );
+        }
+    }
+    for key in ["cut", "stall", "drip", "surplus", "trailers"] {
         if respond.is_never_answered() {
             refused.say(
                 key,

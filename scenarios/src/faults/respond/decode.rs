@@ -5,8 +5,10 @@ use std::time::Duration;
 use scripted_servers::script::Times;
 use scripted_servers::wire::{End, Position};
 
-use super::{Framing, Interim, Respond, ResponsePoint, RetryAfter, check};
-use crate::document::decode::{Keys, not_yet, unknown_word};
+use super::{
+    Coding, CodingState, Framing, Interim, Respond, ResponsePoint, RetryAfter, Scheme, check,
+};
+use crate::document::decode::{Fields, Keys, not_yet, unknown_word};
 use crate::document::kind::{Kind, Rule};
 use crate::document::values::MOST_BYTES;
 use crate::document::{Node, Span, Value, ids};
@@ -26,6 +28,9 @@ pub(super) static KEYS: Keys = Keys::new(
             Kind::list(Kind::Map(&INTERIM))
         }),
         ("body", "the content", content::answer_body),
+        ("gzip", "`whole`, `half`, `empty` or `corrupt`", coding_kind),
+        ("deflate", "as `gzip`, in the zlib format", coding_kind),
+        ("br", "as `gzip`, in brotli", coding_kind),
         ("framing", "`length`, `chunked` or `close`", || {
             Kind::words(FRAMINGS).by_default("length")
         }),
@@ -33,6 +38,16 @@ pub(super) static KEYS: Keys = Keys::new(
         ("chunks", "sizes of the chunks", || {
             Kind::list(Kind::Size(1..=MOST_BYTES))
         }),
+        (
+            "trailers",
+            "trailer fields by name, behind the last chunk",
+            headers_kind,
+        ),
+        (
+            "surplus",
+            "`{text}` or `{hex}`: bytes behind the end",
+            content::exact_kind,
+        ),
         ("drip", "`{bytes, every}`: the body in pieces", || {
             Kind::Map(&DRIP)
         }),
@@ -46,7 +61,10 @@ pub(super) static KEYS: Keys = Keys::new(
         ),
     ],
 )
-.rules(&[Rule::Needs(&["status"])])
+.rules(&[
+    Rule::Needs(&["status"]),
+    Rule::AtMostOneOf(&["gzip", "deflate", "br"]),
+])
 .elsewhere(&[
     ("text", "`body`"),
     ("json", "`body`"),
@@ -60,8 +78,7 @@ pub(super) static KEYS: Keys = Keys::new(
     ("required", "the step, beside `respond`"),
     ("after", "`cut` or `stall`"),
     ("with", "`cut`"),
-])
-.not_yet(&["gzip", "trailers", "surplus"]);
+]);
 
 static RETRY_AFTER: Keys = Keys::new(
     "`retry_after`",
@@ -175,16 +192,19 @@ pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> 
     let fields = node.fields(&KEYS, reading.out)?;
     let status = fields.need("status", reading.out);
     let status = status.and_then(|node| node.number("a status", 200..=599, reading.out));
+    let trailers = fields.get("trailers").map(|node| headers(node, reading));
     let headers = fields.get("headers").map(|node| headers(node, reading));
     let retry_after = fields
         .get("retry_after")
         .map(|node| retry_after(node, reading));
     let interim = fields.get("interim").map(|node| interim(node, reading));
     let body = fields.get("body").map(|node| reading.answer_body(node));
+    let coding = coding(&fields, reading);
     let framing = fields.get("framing").map(|node| framing(node, reading));
     let says_length = fields.get("says_length");
     let says_length = says_length.map(|node| node.size("`says_length`", reading.out));
     let chunks = fields.get("chunks").map(|node| chunks(node, reading));
+    let surplus = fields.get("surplus").map(|node| reading.exact(node));
     let drip = fields.get("drip").map(|node| drip(node, reading));
     let stall = fields.get("stall").map(|node| stall(node, reading));
     let cut = fields.get("cut").map(|node| cut(node, reading));
@@ -194,9 +214,12 @@ pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> 
         retry_after: all_good(retry_after)?,
         interim: all_good(interim)?.unwrap_or_default(),
         body: all_good(body)?,
+        coding: coding?,
         framing: all_good(framing)?.unwrap_or_default(),
         says_length: all_good(says_length)?,
         chunks: all_good(chunks)?.unwrap_or_default(),
+        trailers: all_good(trailers)?.unwrap_or_default(),
+        surplus: all_good(surplus)?,
         drip: all_good(drip)?,
         stall: all_good(stall)?,
         cut: all_good(cut)?,
@@ -305,6 +328,37 @@ fn one_interim(node: &Node, reading: &mut Reading<'_>) -> Option<Interim> {
         headers: all_good(headers)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
     })
+}
+
+const CODINGS: &[(&str, CodingState)] = &[
+    ("whole", CodingState::Whole),
+    ("half", CodingState::Half),
+    ("empty", CodingState::Empty),
+    ("corrupt", CodingState::Corrupt),
+];
+
+fn coding_kind() -> Kind {
+    Kind::words(CODINGS)
+}
+
+fn coding(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Coding>> {
+    let schemes = [Scheme::Gzip, Scheme::Deflate, Scheme::Br];
+    let mut written = schemes
+        .into_iter()
+        .filter_map(|scheme| Some((scheme, fields.entry(scheme.name())?)));
+    let Some((scheme, (_, node))) = written.next() else {
+        return Some(None);
+    };
+    if let Some((_, (key, _))) = written.next() {
+        reading
+            .out
+            .report(ids::ONE_OF, &key.span, "content is coded once")
+            .label("there is another coding beside it")
+            .help("keep one of `gzip`, `deflate` and `br`");
+        return None;
+    }
+    let state = node.word("coded content", CODINGS, reading.out)?;
+    Some(Some(Coding { scheme, state }))
 }
 
 fn framing(node: &Node, reading: &mut Reading<'_>) -> Option<Framing> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use scripted_servers::wire::Position;
 
-use super::{Framing, Interim, Respond, ResponsePoint, RetryAfter};
+use super::{CodingState, Framing, Interim, Respond, ResponsePoint, RetryAfter};
 use crate::rendering::{Rendered, Rendering};
 
 /// Bytes of an HTTP-date (RFC 9110 section 5.6.7).
@@ -30,7 +30,11 @@ pub(super) struct Message {
     /// After how many bytes a client has a whole message; none: only an end of
     /// the connection, or nothing, makes it whole.
     pub(super) complete: Option<usize>,
-    /// The content.
+    /// What follows the end of the message.
+    pub(super) surplus: Vec<u8>,
+    /// The content as a client that decodes it sees it, where it is coded.
+    pub(super) decoded: Option<Vec<u8>>,
+    /// The content as it is framed.
     pub(super) content: Vec<u8>,
     /// The pieces of content: where each begins in the bytes, and its length.
     pieces: Vec<(usize, usize)>,
@@ -67,15 +71,28 @@ impl Message {
             date: None,
             endless: None,
             complete: None,
+            surplus: respond
+                .surplus
+                .as_ref()
+                .map_or_else(Vec::new, |surplus| surplus.render(with).bytes),
+            decoded: None,
             content: rendered.bytes,
             pieces: Vec::new(),
             chunk_ends: Vec::new(),
         };
+        if let Some(coding) = respond.coding {
+            let coded = coding.encode(&message.content);
+            let content = std::mem::replace(&mut message.content, coded);
+            message.decoded = Some(match coding.state {
+                CodingState::Empty => Vec::new(),
+                _ => content,
+            });
+        }
         message.add_head(respond, rendered.media, with);
         if endless {
             message.add_endless(respond);
         } else if respond.framing == Framing::Chunked {
-            message.add_chunks(respond);
+            message.add_chunks(respond, with);
             message.complete = Some(message.bytes.len());
         } else {
             message.add_piece_of(0..message.content.len());
@@ -96,6 +113,9 @@ impl Message {
             .any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
         if let Some(media) = media.filter(|_| !has_type) {
             self.line(&format!("Content-Type: {media}"));
+        }
+        if let Some(coding) = respond.coding {
+            self.line(&format!("Content-Encoding: {}", coding.scheme.name()));
         }
         match &respond.retry_after {
             None => {}
@@ -124,7 +144,7 @@ impl Message {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    fn add_chunks(&mut self, respond: &Respond) {
+    fn add_chunks(&mut self, respond: &Respond, with: &Rendering<'_>) {
         let mut sizes: Vec<usize> = respond.chunks.iter().map(|size| to_usize(*size)).collect();
         if let (true, Some((bytes, _))) = (sizes.is_empty(), respond.drip) {
             // One chunk a write.
@@ -138,7 +158,11 @@ impl Message {
             }
             at = end;
         }
-        self.bytes.extend_from_slice(b"0\r\n\r\n");
+        self.line("0");
+        for (name, value) in &respond.trailers {
+            self.line(&format!("{name}: {}", value.render(with.bindings)));
+        }
+        self.line("");
     }
 
     fn add_chunk(&mut self, part: std::ops::Range<usize>) {

@@ -30,6 +30,31 @@ pub(super) const PARTS: &[Listed] = &[
         "respond: { status: 200, framing: chunked, chunks: [5, 5], body: { text: helloworld } }",
     ),
     of_respond(
+        "gzip",
+        "the content coded: `whole`, its first `half`, `empty` or `corrupt`",
+        "respond: { status: 200, gzip: half, body: { text: hello } }",
+    ),
+    of_respond(
+        "deflate",
+        "as `gzip`, in the zlib format",
+        "respond: { status: 200, deflate: corrupt, body: { text: hello } }",
+    ),
+    of_respond(
+        "br",
+        "as `gzip`, in brotli",
+        "respond: { status: 200, br: empty, body: { text: hello } }",
+    ),
+    of_respond(
+        "trailers",
+        "trailer fields behind the last chunk",
+        "respond: { status: 200, framing: chunked, body: { text: ok }, trailers: { X-Sum: \"1\" } }",
+    ),
+    of_respond(
+        "surplus",
+        "bytes behind the end of the message, with its last ones",
+        "respond: { status: 204, surplus: { text: \"<html>\" } }",
+    ),
+    of_respond(
         "drip",
         "the body in small pieces, one after the other",
         "respond: { status: 200, body: { bytes: 200 }, drip: { bytes: 10, every: 10ms } }",

@@ -58,6 +58,22 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// What follows the message goes out with its last bytes, so that a client
+    /// meets it always in the same way.
+    fn surplus(&mut self) {
+        if self.message.surplus.is_empty() {
+            return;
+        }
+        let surplus = &self.message.surplus[..];
+        match self.program.steps.last_mut() {
+            Some(WireStep::Send(bytes)) => *bytes = [&bytes[..], surplus].concat().into(),
+            Some(WireStep::SendDated { after, .. }) => {
+                *after = [&after[..], surplus].concat().into();
+            }
+            _ => self.program.steps.push(WireStep::Send(surplus.into())),
+        }
+    }
+
     fn send(&mut self, to: usize) {
         if to <= self.at {
             return;
@@ -97,6 +113,7 @@ impl Writer<'_, '_> {
 
     pub(super) fn rest(mut self, respond: &Respond) -> Vec<WireStep> {
         self.send_until(self.message.bytes.len());
+        self.surplus();
         if let Some(unit) = &self.message.endless {
             self.program.steps.push(WireStep::Endless {
                 unit: unit.as_slice().into(),
