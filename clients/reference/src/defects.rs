@@ -46,6 +46,7 @@ pub enum Defect {
     SwallowsErrors,
     TakesInterimAsFinal,
     Treats408AsFinal,
+    TriesOneAddress,
     TrustsConnectErrorAfterRedirect,
     TrustsStaleConnections,
     WaitsHoweverLong,
@@ -214,6 +215,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::Treats408AsFinal,
         "treats-408-as-final",
         "408 is final",
+    ),
+    (
+        Defect::TriesOneAddress,
+        "tries-one-address",
+        "of several addresses of a host only the first is tried",
     ),
     (
         Defect::TrustsConnectErrorAfterRedirect,

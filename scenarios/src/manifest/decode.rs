@@ -49,6 +49,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),
     ("reuses-connections", Ability::ReusesConnections),
+    ("tries-every-address", Ability::TriesEveryAddress),
     ("attempts", Ability::Attempts),
     ("connect", Ability::Connect),
     ("idle", Ability::Idle),

@@ -177,6 +177,9 @@ pub enum Ability {
     Retries,
     /// Keeps connections and uses them again.
     ReusesConnections,
+    /// Takes `localhost` for 127.0.0.1 and ::1, whatever the machine's files say
+    /// (RFC 6761 section 6.3), and tries the other when one cannot be reached.
+    TriesEveryAddress,
     /// Can be told the limit `attempts`.
     Attempts,
     /// Can be told the limit `connect`.
