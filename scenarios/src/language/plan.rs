@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use scripted_servers::script::{ConnectionAct, Listen, Route, Times, When};
-use scripted_servers::wire::{Effect, IdleEnd, RequestPoint};
+use scripted_servers::wire::{Continue, Effect, IdleEnd, RequestPoint};
 use serde::{Deserialize, Serialize};
 
 use crate::assertions::Assertion;
@@ -167,6 +167,9 @@ pub struct StepPlan {
     /// of it is there. What is left of it is read after the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<RequestPoint>,
+    /// What is done when a request expects `100` before it sends its content.
+    #[serde(default, skip_serializing_if = "is_sent")]
+    pub continues: Continue,
     /// The effect that is counted when the step's point is reached.
     pub applies: Option<Effect>,
     /// Between the point and the act.
@@ -179,6 +182,10 @@ pub struct StepPlan {
     pub required: bool,
 }
 
+fn is_sent(continues: &Continue) -> bool {
+    *continues == Continue::Sent
+}
+
 impl StepPlan {
     /// A step that takes one request and does nothing but show this.
     pub fn new(fault: Fault) -> Self {
@@ -188,6 +195,7 @@ impl StepPlan {
             when: When::default(),
             times: Times::Count(1),
             reads: None,
+            continues: Continue::Sent,
             applies: None,
             delay: Duration::ZERO,
             fault,
@@ -209,6 +217,19 @@ pub struct Call {
     pub pause: Duration,
     /// What is to be sent.
     pub request: Request,
+}
+
+impl Call {
+    /// Whether it is an upload that goes on where it broke off.
+    pub fn is_resumable(&self) -> bool {
+        matches!(
+            self.request,
+            Request::Operation {
+                resumable: true,
+                ..
+            }
+        )
+    }
 }
 
 /// What a call sends.
@@ -236,6 +257,10 @@ pub enum Request {
         at: String,
         /// Bytes of an upload.
         size: Option<u64>,
+        /// Whether it goes on where it broke off: in a session that a first
+        /// request begins, whose URL is in the Location of the answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resumable: bool,
     },
 }
 

@@ -50,6 +50,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("retries", Ability::Retries),
     ("reuses-connections", Ability::ReusesConnections),
     ("tries-every-address", Ability::TriesEveryAddress),
+    ("resumes", Ability::Resumes),
     ("attempts", Ability::Attempts),
     ("connect", Ability::Connect),
     ("idle", Ability::Idle),

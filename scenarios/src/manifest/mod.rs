@@ -180,6 +180,8 @@ pub enum Ability {
     /// Takes `localhost` for 127.0.0.1 and ::1, whatever the machine's files say
     /// (RFC 6761 section 6.3), and tries the other when one cannot be reached.
     TriesEveryAddress,
+    /// Goes on with an upload where it broke off.
+    Resumes,
     /// Can be told the limit `attempts`.
     Attempts,
     /// Can be told the limit `connect`.
@@ -275,6 +277,10 @@ pub struct PolicyRule {
     /// a refused target proves nothing about the request before it.
     #[serde(default)]
     pub redirected: Option<bool>,
+    /// Only when the call gives one of these fields, such as a precondition or a
+    /// key that makes it safe to send twice; empty: whatever it gives.
+    #[serde(default)]
+    pub header: Vec<String>,
     /// Sends of the call in all, this rule being met each time; 1: not again.
     /// A limit `attempts` of the scenario takes its place where it is above 1.
     pub attempts: u32,
