@@ -139,6 +139,8 @@ pub(crate) fn server(name: &str) -> ServerPlan {
     ServerPlan {
         name: name.to_owned(),
         line: 3,
+        address: std::net::Ipv4Addr::LOCALHOST.into(),
+        port_of: None,
         listen: Listen::Open,
         connections: vec![ConnectionAct::Serve],
         queues: vec![QueuePlan {
@@ -156,6 +158,13 @@ pub(crate) fn server(name: &str) -> ServerPlan {
 impl ServerPlan {
     pub(crate) fn refusing(self) -> Self {
         self.closed(Listen::Refuse)
+    }
+
+    /// At another address, with the port of another server.
+    pub(crate) fn sharing(mut self, port_of: &str, address: impl Into<std::net::IpAddr>) -> Self {
+        self.address = address.into();
+        self.port_of = Some(port_of.to_owned());
+        self
     }
 
     /// With a port that never opens.

@@ -159,7 +159,7 @@ impl Client {
         let origin = &request.url.origin;
         let mut connection = match self.pool.take(origin, &self.defects) {
             Some(connection) => connection,
-            None => Connection::open(origin, patience)?,
+            None => Connection::open(origin, patience, &self.defects)?,
         };
         let terms = Terms {
             policy: &self.policy,

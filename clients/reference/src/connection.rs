@@ -5,12 +5,13 @@
 //! does. It knows nothing of HTTP.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock;
+use crate::defects::{Defect, Defects};
 use crate::failure::{Failure, Kind};
 use crate::policy::Patience;
 use crate::url::Origin;
@@ -56,13 +57,18 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Connects to the first address that accepts.
-    pub(crate) fn open(origin: &Origin, patience: &Patience) -> Result<Self, Failure> {
-        let addresses = (origin.host.trim_matches(['[', ']']), origin.port)
-            .to_socket_addrs()
-            .map_err(|error| {
-                let note = format!("{} cannot be looked up", origin.host);
-                Failure::new(Kind::Unreachable, note).caused_by(error)
-            })?;
+    pub(crate) fn open(
+        origin: &Origin,
+        patience: &Patience,
+        defects: &Defects,
+    ) -> Result<Self, Failure> {
+        let mut addresses = look_up(origin).map_err(|error| {
+            let note = format!("{} cannot be looked up", origin.host);
+            Failure::new(Kind::Unreachable, note).caused_by(error)
+        })?;
+        if defects.has(Defect::TriesOneAddress) {
+            addresses.truncate(1);
+        }
         let mut last = None;
         for address in addresses {
             let left = nearest(patience.connect, patience.left());
@@ -191,6 +197,18 @@ impl Connection {
             }
         }
     }
+}
+
+/// The addresses of a host. `localhost` is known without asking (RFC 6761 section
+/// 6.3): whatever the machine's files say, it is the loopback address of both
+/// families.
+fn look_up(origin: &Origin) -> io::Result<Vec<SocketAddr>> {
+    if origin.host == "localhost" {
+        let both = [Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()];
+        return Ok(both.map(|ip: IpAddr| (ip, origin.port).into()).to_vec());
+    }
+    let host = origin.host.trim_matches(['[', ']']);
+    Ok((host, origin.port).to_socket_addrs()?.collect())
 }
 
 fn cannot_connect(origin: &Origin, error: io::Error) -> Failure {

@@ -58,6 +58,7 @@ pub enum Defect {
     TakesInterimAsFinal,
     TotalForEachAttempt,
     Treats408AsFinal,
+    TriesOneAddress,
     TrustsConnectErrorAfterRedirect,
     TrustsRetryAfterOnAnyStatus,
     TrustsStaleConnections,
@@ -287,6 +288,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::Treats408AsFinal,
         "treats-408-as-final",
         "408 is final",
+    ),
+    (
+        Defect::TriesOneAddress,
+        "tries-one-address",
+        "of several addresses of a host only the first is tried",
     ),
     (
         Defect::TrustsConnectErrorAfterRedirect,

@@ -270,6 +270,13 @@ fn redirects() -> Vec<Case> {
             vec![to(307, "/"), ok()],
         )
         .tells("POST:3 POST:3 -> 200:2", "POST:3 GET:0 -> 200:2"),
+        // The server has its port at 127.0.0.1 only.
+        Case::new(Defect::TriesOneAddress, "POST", vec![ok()])
+            .calls(|server| {
+                let url = server.url("/").replace("127.0.0.1", "localhost");
+                vec![call("POST", url)]
+            })
+            .tells("POST:3 -> 200:2", " -> ECONNREFUSED"),
         Case::new(
             Defect::TrustsConnectErrorAfterRedirect,
             "POST",

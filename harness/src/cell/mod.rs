@@ -29,7 +29,7 @@ use self::drive::{Ended, Errand, drive};
 use self::ending::Patience;
 use self::evidence::EvidenceLog;
 use self::folder::CellFolder;
-use self::stage::Stage;
+use self::stage::{Stage, Unset};
 use self::work::Assignment;
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
@@ -247,7 +247,15 @@ impl Cell<'_> {
         let launcher = launcher.map_err(|error| format!("no launcher can be started: {error}"))?;
         let plan = &self.job.plan;
         let manifest = &self.job.client.manifest;
-        let stage = Stage::set(plan, manifest, self.clock.clone(), self.log.clone())?;
+        let stage = match Stage::set(plan, manifest, self.clock.clone(), self.log.clone()) {
+            Ok(stage) => stage,
+            Err(Unset::Broken(reason)) => return Err(reason),
+            // As a program that is missing.
+            Err(Unset::Lacking(reason)) => {
+                let missing = true;
+                return Ok(Ended::NotStarted { missing, reason });
+            }
+        };
         let ended = self.run_client(launcher, &stage, slot);
         // Whatever happened, the servers' side is brought to its end.
         let closed = stage.close();

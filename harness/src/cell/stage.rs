@@ -12,12 +12,20 @@ use scenarios::resolve::{self, ResolvedCall};
 use scenarios::template::Bindings;
 use scripted_servers::clock::Clock;
 use scripted_servers::record::Record;
-use scripted_servers::server::{Armed, Running};
+use scripted_servers::server::{Armed, Place, Running, ServerError};
 
 /// Servers that run.
 pub(super) struct Stage {
     bindings: Bindings,
     running: Running,
+}
+
+/// Why servers do not run.
+pub(super) enum Unset {
+    /// The machine lacks what they need, such as IPv6.
+    Lacking(String),
+    /// Something of ours is wrong.
+    Broken(String),
 }
 
 impl Stage {
@@ -27,19 +35,26 @@ impl Stage {
         manifest: &Manifest,
         clock: Arc<dyn Clock>,
         record: Arc<dyn Record>,
-    ) -> Result<Self, String> {
-        let ports: Vec<_> = plan
+    ) -> Result<Self, Unset> {
+        let places: Vec<_> = plan
             .servers
             .iter()
-            .map(|server| (server.name.clone(), server.listen.clone()))
+            .map(|server| Place {
+                name: server.name.clone(),
+                listen: server.listen.clone(),
+                address: server.address,
+                port_of: server.port_of.clone(),
+            })
             .collect();
-        let armed = Armed::arm(&ports, clock, record)
-            .map_err(|error| format!("the servers cannot be armed: {error}"))?;
+        let armed = Armed::arm_at(&places, clock, record).map_err(|error| match error {
+            ServerError::NoAddress { .. } => Unset::Lacking(error.to_string()),
+            error => Unset::Broken(format!("the servers cannot be armed: {error}")),
+        })?;
         let bindings = Bindings(armed.addresses());
         let scripts = resolve::server_scripts(plan, manifest, &bindings);
         let running = armed
             .serve(scripts)
-            .map_err(|error| format!("the servers cannot serve: {error}"))?;
+            .map_err(|error| Unset::Broken(format!("the servers cannot serve: {error}")))?;
         Ok(Self { bindings, running })
     }
 

@@ -77,6 +77,8 @@ fn server() -> ServerPlan {
     ServerPlan {
         name: "api".to_owned(),
         line: 1,
+        address: std::net::Ipv4Addr::LOCALHOST.into(),
+        port_of: None,
         listen: Listen::Open,
         connections: Vec::new(),
         queues: vec![QueuePlan {

@@ -210,7 +210,7 @@ fn absent(name: &str, one: &Exchange, case: &Case<'_>, out: &mut Checked) {
     let sent = call.and_then(|call| call.sent.as_ref());
     let leaked = sent.is_some_and(|sent| {
         let carried = sent.headers.iter();
-        sent.target.server != one.place.server
+        sent.targets().all(|to| to.server != one.place.server)
             && carried
                 .clone()
                 .any(|(field, _)| field.eq_ignore_ascii_case(name))

@@ -66,6 +66,8 @@ ids! {
     COLUMN_IN_TEXT = "column-in-text", "A list or a map as a part of text.";
     // Servers and steps.
     NO_SCRIPT = "no-script", "A server that can be reached and has no steps.";
+    BAD_ADDRESS = "bad-address", "Not a loopback address that a server can have.";
+    PORT_OF = "port-of", "A server that can not have the port of that other one.";
     BAD_PHASES = "bad-phases", "States that a port can not go through.";
     UNREACHABLE = "unreachable", "A step, route or lane that no request can reach.";
     CANNOT_FIT = "cannot-fit", "A `when` that no request can fit.";

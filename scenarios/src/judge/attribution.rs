@@ -68,9 +68,9 @@ fn only(ids: &[u32]) -> Option<u32> {
 fn by_target(exchange: &Exchange, targets: &[(Sent, u32)]) -> Option<u32> {
     let head = exchange.head.as_ref()?;
     let mut fitting = targets.iter().filter(|(call, _)| {
-        call.target.server == exchange.place.server
-            && call.target.path == head.target
-            && call.method == head.method
+        let mut targets = call.targets();
+        call.method == head.method
+            && targets.any(|to| to.server == exchange.place.server && to.path == head.target)
     });
     match (fitting.next(), fitting.next()) {
         (Some((_, id)), None) => Some(*id),

@@ -5,6 +5,7 @@
 //! verdict can be judged again without the scenario's file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use scripted_servers::script::{ConnectionAct, Listen, Route, Times, When};
@@ -98,6 +99,11 @@ impl std::fmt::Display for CaseName {
     }
 }
 
+/// Where servers are unless a scenario says otherwise.
+fn loopback() -> IpAddr {
+    Ipv4Addr::LOCALHOST.into()
+}
+
 /// One server of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,6 +112,12 @@ pub struct ServerPlan {
     pub name: String,
     /// Where it stands in the file.
     pub line: u32,
+    /// Its loopback address.
+    #[serde(default = "loopback")]
+    pub address: IpAddr,
+    /// The server whose port number it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_of: Option<String>,
     /// Whether its port can be reached, and when.
     pub listen: Listen,
     /// What happens to accepted connections; the last repeats.

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template(pub Vec<Piece>);
 
+/// How a URL with the host `localhost` begins; the port of a server follows.
+pub const AT_LOCALHOST: &str = "http://localhost:";
+
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -53,6 +56,13 @@ impl Template {
                 }
             })
             .collect()
+    }
+
+    /// Whether this is a URL whose host is `localhost`, which is several
+    /// addresses.
+    pub fn is_at_localhost(&self) -> bool {
+        let first = self.0.first();
+        matches!(first, Some(Piece::Text(text)) if text == AT_LOCALHOST)
     }
 
     /// Names of the servers it mentions.

@@ -94,6 +94,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),
     ("reuses-connections", Ability::ReusesConnections),
+    ("tries-every-address", Ability::TriesEveryAddress),
     ("resumes", Ability::Resumes),
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),

@@ -178,6 +178,9 @@ pub enum Ability {
     Retries,
     /// Keeps connections and uses them again.
     ReusesConnections,
+    /// Takes `localhost` for 127.0.0.1 and ::1, whatever the machine's files say
+    /// (RFC 6761 section 6.3), and tries the other when one cannot be reached.
+    TriesEveryAddress,
     /// Goes on with an upload where it broke off.
     Resumes,
     /// Decodes gzip, and shows what it decoded.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::counter::Counter;
 use crate::manifest::Manifest;
 use crate::matcher::Matcher;
-use crate::plan::{Call, Of, Plan, ServerPlan};
+use crate::plan::{Call, Of, Plan, Request, ServerPlan};
 use crate::target::Target;
 use crate::verdict::Outcome;
 
@@ -99,9 +99,19 @@ pub fn predict(plan: &Plan, manifest: &Manifest) -> Prediction {
     walk::walk(plan, manifest)
 }
 
+const SEVERAL_ADDRESSES: &str =
+    "`localhost` is several addresses, and no policy says which one the client takes";
+
 /// Why no policy can be computed from a case, whatever the client; none when it
 /// can.
 pub fn not_computable(servers: &[ServerPlan], calls: &[Call]) -> Option<&'static str> {
+    let at_localhost = |call: &Call| match &call.request {
+        Request::Literal { url, .. } => url.is_at_localhost(),
+        Request::Operation { .. } => false,
+    };
+    if calls.iter().any(at_localhost) {
+        return Some(SEVERAL_ADDRESSES);
+    }
     let mut ports = servers.iter();
     if ports.any(|server| matches!(server.listen, Listen::Phases(_))) {
         return Some("a port has phases by time, and the walk has no clock");

@@ -12,7 +12,9 @@ use super::shows;
 use super::span::{MARGIN, Span};
 use super::timeout::{self, NO_END, TOTAL_MAY_END_IT};
 use super::wire::{Asked, Servers};
-use super::{CallPrediction, PredictedEnd, PredictedRequest, PredictedWait, Prediction};
+use super::{
+    CallPrediction, PredictedEnd, PredictedRequest, PredictedWait, Prediction, SEVERAL_ADDRESSES,
+};
 use crate::expected::Words;
 use crate::faults::shown::{Arrives, Comes, Met, Period};
 use crate::manifest::{Ability, ErrorKind, Manifest, PolicyRule};
@@ -111,6 +113,9 @@ impl<'a> Walk<'a> {
     fn call(&mut self, call: &Call, to: &mut CallPrediction) -> Result<PredictedEnd, String> {
         let sent = target::of_call(self.plan, self.manifest, call)
             .ok_or("undocumented: where this call goes")?;
+        if !sent.others.is_empty() {
+            return Err(format!("not computable: {SEVERAL_ADDRESSES}"));
+        }
         self.pass(Span {
             least: call.pause,
             most: Some(call.pause.saturating_add(MARGIN)),

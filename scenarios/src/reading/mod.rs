@@ -26,7 +26,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) servers: Vec<String>,
     /// Names of the columns, for suggestions; they are replaced already.
     pub(crate) columns: Vec<String>,
-    /// Servers that some text mentions.
+    /// Servers that some text mentions, URLs at `localhost` left out.
     pub(crate) mentioned: BTreeSet<String>,
     /// The call that is being read, for `{n}`.
     pub(crate) call: Option<u32>,

@@ -107,7 +107,13 @@ impl Reading<'_> {
                 },
             }
         }
-        good.then_some(Template(pieces))
+        let template = Template(pieces);
+        // Which address of `localhost` a client takes, nobody says.
+        if !template.is_at_localhost() {
+            let named = template.servers().map(str::to_owned);
+            self.mentioned.extend(named);
+        }
+        good.then_some(template)
     }
 
     fn piece(&mut self, name: &str, span: &Span) -> Option<Piece> {
@@ -121,7 +127,6 @@ impl Reading<'_> {
                 _ => None,
             };
             if piece.is_some() {
-                self.mentioned.insert(server.to_owned());
                 return piece;
             }
         }

@@ -112,10 +112,11 @@ fn route(plan: &Plan, server: &ServerPlan, queue: &QueuePlan, manifest: &Manifes
                     .map(|bound| (bound.method.as_str(), bound.path.as_str())),
             ),
             Request::Operation { .. } => None,
-            Request::Literal { url, .. } => url
-                .servers()
-                .any(|name| name == server.name)
-                .then_some(None),
+            Request::Literal { url, .. } => {
+                let mut may_come = target::may_lead_to(&plan.servers, url, None).into_iter();
+                let named = url.servers().any(|name| name == server.name);
+                (named || may_come.any(|to| to.server == server.name)).then_some(None)
+            }
         })
         .collect();
     match requests.as_ref().map(|all| (all.len(), all.first())) {

@@ -2,14 +2,14 @@
 //! told by server and path without knowing real addresses.
 
 use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Manifest;
 use crate::plan::{Call, Plan, Request, ServerPlan};
 use crate::rendering::SMALL;
-use crate::template::{Bindings, Template};
+use crate::template::{AT_LOCALHOST, Bindings, Template};
 
 /// A place that a request can go to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,10 +28,19 @@ pub struct Sent {
     pub method: String,
     /// Where to.
     pub target: Target,
+    /// Where else it may go, where its host is several addresses.
+    pub others: Vec<Target>,
     /// Header fields that the call gives.
     pub headers: Vec<(String, String)>,
     /// Bytes of content.
     pub content: u64,
+}
+
+impl Sent {
+    /// Every place that it may go to.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        std::iter::once(&self.target).chain(&self.others)
+    }
 }
 
 /// What a call sends; none when its URL leads to no server of the case, or the
@@ -47,9 +56,11 @@ pub fn of_call(plan: &Plan, manifest: &Manifest, call: &Call) -> Option<Sent> {
         } => {
             let names = stand_ins(&plan.servers);
             let headers = headers.iter();
+            let mut targets = may_lead_to(&plan.servers, url, None).into_iter();
             Some(Sent {
                 method: method.clone(),
-                target: leads_to(&plan.servers, url, None)?,
+                target: targets.next()?,
+                others: targets.collect(),
                 headers: headers
                     .map(|(name, value)| (name.clone(), value.render(&names)))
                     .collect(),
@@ -74,12 +85,43 @@ pub fn of_call(plan: &Plan, manifest: &Manifest, call: &Call) -> Option<Sent> {
                     server: at.clone(),
                     path: bound.path.clone(),
                 },
+                others: Vec::new(),
                 headers: Vec::new(),
                 content,
             })
         }
     }
 }
+
+/// Where a URL may lead: one at `localhost` to each server that has its port at
+/// an address of that name, any other where [`leads_to`] says.
+pub fn may_lead_to(servers: &[ServerPlan], url: &Template, base: Option<&Target>) -> Vec<Target> {
+    if !url.is_at_localhost() {
+        return leads_to(servers, url, base).into_iter().collect();
+    }
+    let names = stand_ins(servers);
+    let is_meant = |address: &SocketAddr| LOCALHOST.contains(&address.ip());
+    let at = names.0.values().copied().filter(is_meant);
+    let at: BTreeSet<SocketAddr> = at.collect();
+    let url = url.render(&names);
+    let Some(rest) = url.strip_prefix(AT_LOCALHOST) else {
+        return Vec::new();
+    };
+    let split = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (port, path) = rest.split_at(split);
+    let of_port = at.iter().filter(|one| one.port().to_string() == port);
+    let targets = of_port.filter_map(|address| {
+        let url = Template::text(format!("http://{address}{path}"));
+        leads_to(servers, &url, None)
+    });
+    targets.collect()
+}
+
+/// The addresses of `localhost`.
+pub const LOCALHOST: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::LOCALHOST),
+    IpAddr::V6(Ipv6Addr::LOCALHOST),
+];
 
 /// Where a URL leads. A relative one (RFC 3986 section 4.2) starts from `base`.
 pub fn leads_to(servers: &[ServerPlan], url: &Template, base: Option<&Target>) -> Option<Target> {
@@ -146,8 +188,8 @@ pub fn reached(
     for call in calls {
         match &call.request {
             Request::Literal { method, url, .. } => {
-                let target = leads_to(servers, url, None);
-                reached.extend(target.map(|target| (Some(method.clone()), target)));
+                let targets = may_lead_to(servers, url, None).into_iter();
+                reached.extend(targets.map(|target| (Some(method.clone()), target)));
             }
             Request::Operation { .. } => return None,
         }
@@ -158,7 +200,7 @@ pub fn reached(
         let before = reached.len();
         for location in servers.iter().flat_map(locations) {
             let to = from.iter();
-            let to = to.filter_map(|base| leads_to(servers, location, Some(base)));
+            let to = to.flat_map(|base| may_lead_to(servers, location, Some(base)));
             reached.extend(to.map(|target| (None, target)));
         }
         if reached.len() == before || reached.len() > MOST_TARGETS {
@@ -188,14 +230,17 @@ fn locations(server: &ServerPlan) -> impl Iterator<Item = &Template> {
 
 /// An address for each server that stands for its name.
 pub fn stand_ins(servers: &[ServerPlan]) -> Bindings {
-    let port = |place: usize| u16::try_from(place + 1).unwrap_or(u16::MAX);
-    let servers = servers.iter().enumerate();
-    let address = |place| SocketAddr::from((Ipv4Addr::LOCALHOST, port(place)));
-    Bindings(
-        servers
-            .map(|(place, server)| (server.name.clone(), address(place)))
-            .collect(),
-    )
+    let port = |server: &ServerPlan| {
+        let owner = server.port_of.as_ref().unwrap_or(&server.name);
+        let place = servers.iter().position(|one| one.name == *owner);
+        let number = place.and_then(|place| u16::try_from(place + 1).ok());
+        number.unwrap_or(u16::MAX)
+    };
+    let bound = servers.iter().map(|server| {
+        let address = SocketAddr::from((server.address, port(server)));
+        (server.name.clone(), address)
+    });
+    Bindings(bound.collect())
 }
 
 /// Whether a method is safe (RFC 9110 section 9.2.1): asking twice changes
@@ -246,6 +291,30 @@ mod tests {
             None,
         );
         assert_eq!(found, Some(("dead".to_owned(), "/".to_owned())));
+    }
+
+    #[test]
+    fn a_url_at_localhost_may_lead_to_every_address_of_that_name_with_its_port() {
+        let servers = [
+            server("api"),
+            server("six").sharing("api", Ipv6Addr::LOCALHOST),
+            server("two").sharing("api", Ipv4Addr::new(127, 0, 0, 2)),
+            server("other").sharing("none", Ipv6Addr::LOCALHOST),
+        ];
+        for port in ["api", "six", "two"] {
+            let url = Template(vec![
+                text(AT_LOCALHOST),
+                Piece::Port(port.to_owned()),
+                text("/x?a#part"),
+            ]);
+            let to: Vec<_> = may_lead_to(&servers, &url, None)
+                .into_iter()
+                .map(|to| (to.server, to.path))
+                .collect();
+            let both = ["api", "six"].map(|name| (name.to_owned(), "/x?a".to_owned()));
+            assert_eq!(to, both);
+            assert_eq!(leads_to(&servers, &url, None), None, "none is certain");
+        }
     }
 
     #[test]

@@ -139,8 +139,9 @@ pub(super) fn plan(
     };
     let enough = enough(&document, cap, reading);
     let proves = proves(&document, written, row, known, reading.out);
-    let (servers, calls, limits) = (servers?, calls?, limits?);
+    let (mut servers, calls, limits) = (servers?, calls?, limits?);
     let expect = expect::expect(&document, (&servers, &calls, &limits), reading);
+    checks::require_what_can_be_known(&mut servers, &calls, reading);
     let needs = limits::all_needs(
         &document,
         written_needs?,

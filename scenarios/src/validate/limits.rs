@@ -126,6 +126,10 @@ const IMPLIED: &[(&str, &str)] = &[
     ("literal", "a call with a method and a URL"),
     ("calls", "`calls`"),
     ("streams-body", "`body_as: stream`"),
+    (
+        "tries-every-address",
+        "a URL with the host `localhost`, which is several addresses,",
+    ),
     ("attempts", "the limit `attempts`"),
     ("connect", "the limit `connect`"),
     ("idle", "the limit `idle`"),
@@ -191,8 +195,11 @@ pub(super) fn all_needs(
 fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<Ability> {
     let mut needs = BTreeSet::new();
     for call in calls {
-        if let Request::Literal { body_as, .. } = &call.request {
+        if let Request::Literal { url, body_as, .. } = &call.request {
             needs.insert(Ability::Literal);
+            if url.is_at_localhost() {
+                needs.insert(Ability::TriesEveryAddress);
+            }
             if *body_as == BodyAs::Stream {
                 needs.insert(Ability::StreamsBody);
             }

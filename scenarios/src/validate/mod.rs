@@ -4,6 +4,7 @@
 //! A scenario is read once for each of its cases, on a tree in which the
 //! columns are replaced already. Mistakes are collected over all cases.
 
+mod address;
 mod checks;
 mod columns;
 mod document;

@@ -1,5 +1,7 @@
 //! `servers`: their lanes before and around the steps.
 
+use std::net::Ipv4Addr;
+
 use scripted_servers::script::{ConnectionAct, Listen, PathPattern, PortState, Route};
 
 use crate::document::decode::{Fields, Keys, brief, not_yet};
@@ -8,10 +10,10 @@ use crate::document::{Key, Node, Span, ids};
 use crate::faults;
 use crate::plan::{LanesRequired, QueuePlan, ServerPlan};
 
-use super::listen;
 use super::steps::{self, Place};
-use crate::reading::Reading;
+use super::{address, listen};
 use crate::reading::names::is_name;
+use crate::reading::{Reading, all_good};
 
 /// Servers of a scenario; each takes a port.
 const MOST_SERVERS: usize = 100;
@@ -26,6 +28,16 @@ static KEYS: Keys = Keys::new(
             "listen",
             "whether its port can be reached, and when: `open`, `refuse`, `drop` or `{phases: [..]}`",
             || listen::kind().by_default("open"),
+        ),
+        (
+            "address",
+            "its loopback address: 127.0.0.1 unless it is written, any 127.a.b.c, or \"::1\"",
+            address::kind,
+        ),
+        (
+            "port_of",
+            "the server whose port number it has, at an address of its own",
+            || Kind::fits(name_pattern()),
         ),
         (
             "connections",
@@ -62,8 +74,11 @@ const LONGEST_NAME: usize = 40;
 
 /// `servers`.
 pub(super) fn kind() -> Kind {
-    let name = format!("(?!(?:n|job)$)[a-z][a-z0-9_]{{0,{}}}", LONGEST_NAME - 1);
-    Kind::names(name, 1..=MOST_SERVERS, Kind::Map(&KEYS))
+    Kind::names(name_pattern(), 1..=MOST_SERVERS, Kind::Map(&KEYS))
+}
+
+fn name_pattern() -> String {
+    format!("(?!(?:n|job)$)[a-z][a-z0-9_]{{0,{}}}", LONGEST_NAME - 1)
 }
 
 fn route_pattern() -> String {
@@ -88,6 +103,7 @@ pub(super) fn servers(document: &Fields<'_>, reading: &mut Reading<'_>) -> Optio
         .map(|(name, node)| server(name, node, reading))
         .collect();
     let servers = servers.into_iter().collect::<Option<Vec<_>>>()?;
+    address::check(&servers, entries, reading);
     good.then_some(servers)
 }
 
@@ -150,8 +166,15 @@ fn server(name: &Key, node: &Node, reading: &mut Reading<'_>) -> Option<ServerPl
         None => Some(vec![ConnectionAct::Serve]),
         Some(node) => connections(node, reading),
     };
+    let address = match fields.get("address") {
+        None => Some(Ipv4Addr::LOCALHOST.into()),
+        Some(node) => address::address(node, reading),
+    };
+    let port_of = fields.get("port_of");
+    let port_of = all_good(port_of.map(|node| address::port_of(node, name, reading)));
     let queues = queues(&fields, name, reading);
     let (listen, connections, mut queues) = (listen?, connections?, queues?);
+    let (address, port_of) = (address?, port_of?);
     let served = connections.contains(&ConnectionAct::Serve);
     let opens = listen.ever_opens();
     if queues.is_empty() && opens && served {
@@ -177,6 +200,8 @@ fn server(name: &Key, node: &Node, reading: &mut Reading<'_>) -> Option<ServerPl
     Some(ServerPlan {
         name: name.text.clone(),
         line: reading.out.line(&name.span),
+        address,
+        port_of,
         required: LanesRequired {
             listen: listen.first() != PortState::Open,
             connection: first.filter(|_| opens),

@@ -322,6 +322,12 @@ fn url(node: &Node, reading: &mut Reading<'_>) -> Option<Template> {
             Some(Piece::Text(path)) => Some(path.as_str()),
             _ => Some(""),
         },
+        [Piece::Text(_), Piece::Port(_), rest @ ..] if template.is_at_localhost() => {
+            match rest.first() {
+                Some(Piece::Text(path)) => Some(path.as_str()),
+                _ => Some(""),
+            }
+        }
         _ => None,
     };
     let Some(path) = path else {

@@ -57,9 +57,16 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         .calls
         .iter()
         .any(|call| matches!(call.request, Request::Operation { .. }));
+    let at_localhost = view.plan.calls.iter().any(|call| match &call.request {
+        Request::Literal { url, .. } => url.is_at_localhost(),
+        Request::Operation { .. } => false,
+    });
     let most = match view.plan.limits.attempts {
         Some(attempts)
-            if !operations && !view.plan.may_redirect() && !view.has_stale_connections() =>
+            if !operations
+                && !at_localhost
+                && !view.plan.may_redirect()
+                && !view.has_stale_connections() =>
         {
             Some(direct.saturating_mul(u64::from(attempts)))
         }

@@ -12,12 +12,36 @@ mod moments;
 mod reach;
 mod times;
 
+use scripted_servers::script::PortState;
+
 use crate::document::decode::Fields;
 use crate::document::{Key, Node, Span, Value, ids};
 use crate::faults::Redirects;
-use crate::plan::{Plan, QueuePlan, ServerPlan, StepPlan};
+use crate::plan::{Call, Plan, QueuePlan, ServerPlan, StepPlan};
 
 use crate::reading::Reading;
+
+/// Nobody knows whether a client tried an address of `localhost` that refuses,
+/// so a port that can only be reached so need not be proved to have refused.
+pub(super) fn require_what_can_be_known(
+    servers: &mut [ServerPlan],
+    calls: &[Call],
+    reading: &Reading<'_>,
+) {
+    let by_localhost: Vec<usize> = servers
+        .iter()
+        .enumerate()
+        .filter(|(_, server)| {
+            let named = reading.mentioned.contains(&server.name);
+            let refuses = server.listen.first() == PortState::Refuse;
+            refuses && !named && reach::at_localhost(servers, calls, &server.name)
+        })
+        .map(|(place, _)| place)
+        .collect();
+    for place in by_localhost {
+        servers[place].required.listen = false;
+    }
+}
 
 /// Checks a case. `document` is its tree with the columns replaced.
 pub(super) fn check(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_>) {
@@ -144,6 +168,8 @@ fn nothing_required(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_
             || server.required.connection.is_some()
             || steps.into_iter().any(|step| step.required)
     });
+    let mut servers = plan.servers.iter();
+    let unknowable = servers.any(|server| server.listen.first() == PortState::Refuse);
     if !required && let Some((key, _)) = document.entry("servers") {
         reading
             .out
@@ -153,6 +179,11 @@ fn nothing_required(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_
                 "nothing goes wrong in this scenario",
             )
             .label("no fault must fire")
-            .help("add a fault, or take `required: false` away from the one there is");
+            .help(if unknowable {
+                "whether a client tried an address of `localhost` that refuses, nobody knows: \
+                 use `listen: drop`, which is counted"
+            } else {
+                "add a fault, or take `required: false` away from the one there is"
+            });
     }
 }

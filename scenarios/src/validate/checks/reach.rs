@@ -6,8 +6,9 @@ use scripted_servers::script::Route;
 use scripted_servers::wire::{Position, RequestPoint};
 
 use crate::document::ids;
-use crate::plan::Request;
+use crate::plan::{Call, Request, ServerPlan};
 use crate::target;
+use crate::template::Piece;
 
 use super::{QueueView, StepView, View};
 use crate::reading::Reading;
@@ -15,13 +16,74 @@ use crate::reading::Reading;
 /// Checks servers, routes and steps.
 pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
     unmentioned_servers(view, reading);
+    if !urls(view, reading) {
+        return;
+    }
     view.each_step(|step| request_points(view, &step, reading));
     requests(view, reading);
 }
 
+/// Whether a call may come to a server by the name `localhost`.
+pub(super) fn at_localhost(servers: &[ServerPlan], calls: &[Call], server: &str) -> bool {
+    calls.iter().any(|call| match &call.request {
+        Request::Literal { url, .. } if url.is_at_localhost() => {
+            let mut targets = target::may_lead_to(servers, url, None).into_iter();
+            targets.any(|to| to.server == server)
+        }
+        _ => false,
+    })
+}
+
+/// URLs that lead elsewhere than they seem to: whoever has the same port at the
+/// other address of `localhost` would be reached, and an address of IPv6 cannot
+/// stand in a URL as it is. Whether all are good.
+fn urls(view: &View<'_>, reading: &mut Reading<'_>) -> bool {
+    let servers = &view.plan.servers;
+    let is_v6 = |name: &str| {
+        let mut named = servers.iter().filter(|server| server.name == name);
+        named.any(|server| server.address.is_ipv6())
+    };
+    let work = view.document.entry("call").or(view.document.entry("calls"));
+    let Some((key, _)) = work else { return true };
+    for call in &view.plan.calls {
+        let Request::Literal { url, .. } = &call.request else {
+            continue;
+        };
+        let host = url.0.iter().find_map(|piece| match piece {
+            Piece::Host(name) if is_v6(name) => Some(name),
+            _ => None,
+        });
+        let reached = target::may_lead_to(servers, url, None).len();
+        let (label, help) = if let Some(name) = host {
+            (
+                format!("`{{{name}.host}}` has colons, and stands in a URL only in brackets"),
+                format!("write \"{{{name}}}/path\""),
+            )
+        } else if url.is_at_localhost() && reached < target::LOCALHOST.len() {
+            (
+                "`localhost` is 127.0.0.1 and ::1, and not both have this port here".to_owned(),
+                "add a server at the other address with `port_of`, such as \
+                 `dead: {address: \"::1\", port_of: api, listen: drop}`"
+                    .to_owned(),
+            )
+        } else {
+            continue;
+        };
+        reading
+            .out
+            .report(ids::BAD_URL, &key.span, "this is no URL of a server here")
+            .label(label)
+            .help(help);
+        return false;
+    }
+    true
+}
+
 fn unmentioned_servers(view: &View<'_>, reading: &mut Reading<'_>) {
     for server in &view.plan.servers {
-        if reading.mentioned.contains(&server.name) {
+        if reading.mentioned.contains(&server.name)
+            || at_localhost(&view.plan.servers, &view.plan.calls, &server.name)
+        {
             continue;
         }
         let Some(key) = view.server_key(&server.name) else {
