@@ -154,8 +154,13 @@ pub(crate) fn server(name: &str) -> ServerPlan {
 }
 
 impl ServerPlan {
-    pub(crate) fn refusing(mut self) -> Self {
-        self.listen = Listen::Refuse;
+    pub(crate) fn refusing(self) -> Self {
+        self.closed(Listen::Refuse)
+    }
+
+    /// With a port that never opens.
+    pub(crate) fn closed(mut self, listen: Listen) -> Self {
+        self.listen = listen;
         self.queues.clear();
         self.required.listen = true;
         self
@@ -192,17 +197,7 @@ impl ServerPlan {
 }
 
 pub(crate) fn step(fault: Fault) -> StepPlan {
-    StepPlan {
-        line: 0,
-        name: None,
-        when: When::default(),
-        times: Times::Count(1),
-        applies: None,
-        delay: Duration::ZERO,
-        fault,
-        then: None,
-        required: false,
-    }
+    StepPlan::new(fault)
 }
 
 impl StepPlan {

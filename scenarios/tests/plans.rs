@@ -91,7 +91,10 @@ expect:
     let location = ("Location".to_owned(), url("dead", "/submit"));
     assert_eq!(respond(&plan, 0).headers, [location]);
     let dead = &plan.servers[1];
-    assert_eq!((dead.listen, dead.queues.len()), (Listen::Refuse, 0));
+    assert_eq!(
+        (dead.listen.clone(), dead.queues.len()),
+        (Listen::Refuse, 0)
+    );
     let required = LanesRequired {
         listen: true,
         connection: None,
@@ -218,15 +221,11 @@ expect: { must: [ { honest: true } ] }
     );
     let points: Vec<_> = plans
         .iter()
-        .map(|plan| step(plan, 0).fault.request_point())
+        .map(|plan| step(plan, 0).request_point())
         .collect();
     let positions = [Position::Bytes(1), Position::Half, Position::Last];
     assert_eq!(points, positions.map(RequestPoint::Head));
-    assert!(
-        plans
-            .iter()
-            .all(|plan| step(plan, 0).fault.is_inside_head())
-    );
+    assert!(plans.iter().all(|plan| step(plan, 0).is_inside_head()));
 }
 
 #[test]

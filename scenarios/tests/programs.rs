@@ -18,15 +18,8 @@ use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint, WireP
 
 fn step(fault: Fault) -> StepPlan {
     StepPlan {
-        line: 1,
-        name: None,
-        when: When::default(),
-        times: Times::Count(1),
-        applies: None,
-        delay: Duration::ZERO,
-        fault,
-        then: None,
         required: true,
+        ..StepPlan::new(fault)
     }
 }
 
@@ -145,6 +138,18 @@ fn chunks_have_their_sizes_and_the_rest_is_one_more() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let body = "5\r\nhello\r\n3\r\nwor\r\n3\r\nld!\r\n0\r\n\r\n";
     assert_eq!(shown(&program), format!("{head}{body}"));
+}
+
+#[test]
+fn an_early_answer_begins_at_its_point_and_is_a_fault_with_a_proof() {
+    let early = StepPlan {
+        reads: Some(RequestPoint::Head(Position::All)),
+        ..step(Fault::Respond(Respond::plain()))
+    };
+    assert!(early.is_fault());
+    let read = "ReadUntil(Head(All))";
+    let acts = acts(&program(&early));
+    assert_eq!(acts, [read, "send 38", "AwaitAcknowledged", "fired"]);
 }
 
 #[test]

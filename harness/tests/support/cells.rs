@@ -16,7 +16,7 @@ use scenarios::plan::{
 };
 use scenarios::template::{Piece, Template};
 use scripted_servers::event::What;
-use scripted_servers::script::{Listen, PathPattern, Route, Times, When};
+use scripted_servers::script::{Listen, PathPattern, Route, Times};
 use tempfile::TempDir;
 
 use super::wirefault;
@@ -79,15 +79,8 @@ fn server() -> ServerPlan {
         cut: None,
     };
     let step = StepPlan {
-        line: 1,
-        name: None,
-        when: When::default(),
         times: Times::Always,
-        applies: None,
-        delay: Duration::ZERO,
-        fault: Fault::Respond(respond),
-        then: None,
-        required: false,
+        ..StepPlan::new(Fault::Respond(respond))
     };
     ServerPlan {
         name: "api".to_owned(),

@@ -66,10 +66,13 @@ ids! {
     COLUMN_IN_TEXT = "column-in-text", "A list or a map as a part of text.";
     // Servers and steps.
     NO_SCRIPT = "no-script", "A server that can be reached and has no steps.";
+    BAD_PHASES = "bad-phases", "States that a port can not go through.";
     UNREACHABLE = "unreachable", "A step, route or lane that no request can reach.";
     CANNOT_FIT = "cannot-fit", "A `when` that no request can fit.";
     INSIDE_HEAD = "inside-head", "A step inside the head that depends on the head.";
     APPLIES_IN_HEAD = "applies-in-head", "An effect before the head is complete.";
+    READS_WITHOUT = "reads-without", "`reads` beside a behaviour that answers nothing.";
+    CHOSEN_LATE = "chosen-late", "A step that acts before the whole request, by which it would be chosen.";
     THEN_AFTER_END = "then-after-end", "`then` behind an end of the connection.";
     REQUIRED_PLAIN = "required-plain", "`required` on a step without a fault.";
     UNUSED_NAME = "unused-name", "A step's name that nothing refers to.";

@@ -66,7 +66,7 @@ fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Cut> {
 
 impl Behaviour for Cut {
     fn program(&self, step: &StepPlan, _: &Rendering<'_>) -> WireProgram {
-        let program = Program::begin(step, self.after);
+        let program = Program::begin(step);
         let proof = match self.with {
             End::Reset => "read up to the point, then RST",
             End::Close | End::HalfClose => "read up to the point, then FIN",
@@ -102,6 +102,10 @@ impl Behaviour for Cut {
 
     fn request_point(&self) -> RequestPoint {
         self.after
+    }
+
+    fn answers(&self) -> bool {
+        false
     }
 
     fn reads_on(&self) -> bool {

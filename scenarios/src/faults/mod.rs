@@ -65,14 +65,7 @@ behaviours! {
 }
 
 /// Behaviours of the language that this version does not know yet.
-pub(crate) const NOT_YET: &[&str] = &[
-    "reads",
-    "slow_read",
-    "takes",
-    "through",
-    "tunnel",
-    "refuse_stream",
-];
+pub(crate) const NOT_YET: &[&str] = &["slow_read", "takes", "through", "tunnel", "refuse_stream"];
 
 /// What the rest of the crate asks of a fault.
 ///
@@ -99,6 +92,11 @@ pub(crate) trait Behaviour {
     /// How far a request is read.
     fn request_point(&self) -> RequestPoint {
         RequestPoint::Request
+    }
+
+    /// Whether it answers, so that a step can say from which point on.
+    fn answers(&self) -> bool {
+        true
     }
 
     /// Whether the rest of a request is read after it acted at a point before
@@ -272,12 +270,6 @@ impl Fault {
         self.behaviour().request_point()
     }
 
-    /// Whether the act lies inside the head, so that the step is taken at the
-    /// first byte of a request.
-    pub fn is_inside_head(&self) -> bool {
-        matches!(self.request_point(), RequestPoint::Head(position) if position != Position::All)
-    }
-
     /// Whether it may send a client somewhere else.
     pub(crate) fn may_redirect(&self) -> bool {
         self.behaviour().redirects() != Redirects::Never
@@ -285,8 +277,34 @@ impl Fault {
 }
 
 impl StepPlan {
+    /// How far a request is read before the step acts.
+    pub fn request_point(&self) -> RequestPoint {
+        self.reads.unwrap_or(self.fault.request_point())
+    }
+
+    /// Whether the act lies inside the head, so that the step is taken at the
+    /// first byte of a request.
+    pub fn is_inside_head(&self) -> bool {
+        matches!(self.request_point(), RequestPoint::Head(position) if position != Position::All)
+    }
+
+    /// Whether it answers before it has read all of a request.
+    pub(crate) fn answers_early(&self) -> bool {
+        self.reads
+            .is_some_and(|point| point != RequestPoint::Request)
+    }
+
+    /// Whether the rest of a request is read after the step acted at a point
+    /// before its end. How much of a large one comes is then up to the client.
+    pub(crate) fn reads_on(&self) -> bool {
+        self.answers_early() || self.fault.behaviour().reads_on()
+    }
+
     /// Whether the step is a fault, and not a plain answer.
     pub fn is_fault(&self) -> bool {
-        !self.fault.behaviour().is_plain() || !self.delay.is_zero() || self.then.is_some()
+        !self.fault.behaviour().is_plain()
+            || !self.delay.is_zero()
+            || self.then.is_some()
+            || self.answers_early()
     }
 }

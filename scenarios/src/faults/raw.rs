@@ -5,7 +5,7 @@ mod reader;
 
 use std::time::Duration;
 
-use scripted_servers::wire::{Answer, RequestPoint, WireProgram, WireStep};
+use scripted_servers::wire::{Answer, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
 
 use reader::Read;
@@ -89,7 +89,7 @@ fn part(node: &Node, reading: &mut Reading<'_>) -> Option<RawPart> {
 
 impl Behaviour for Raw {
     fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram {
-        let mut program = Program::begin(step, RequestPoint::Request);
+        let mut program = Program::begin(step);
         let mut all = Vec::new();
         for part in &self.parts {
             let bytes = match part {

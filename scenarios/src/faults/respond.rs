@@ -10,7 +10,7 @@ mod writer;
 use std::time::Duration;
 
 use scripted_servers::digest::sha256;
-use scripted_servers::wire::{Answer, End, Position, RequestPoint, WireProgram, WireStep};
+use scripted_servers::wire::{Answer, End, Position, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
 
 use message::Message;
@@ -98,7 +98,7 @@ impl Behaviour for Respond {
             drip: self.drip_of(&message),
             message: &message,
             at: 0,
-            program: Program::begin(step, RequestPoint::Request),
+            program: Program::begin(step),
         };
         if let Some((point, pause)) = self.stall {
             writer.send_until(message.offset(point));

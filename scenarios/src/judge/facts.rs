@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use scripted_servers::event::{Ending, Lane, ServerEvent, Taken, What};
-use scripted_servers::script::Listen;
 
 use super::attribution;
 use super::client::ClientFacts;
@@ -57,11 +56,14 @@ pub(crate) struct Facts {
 /// What is known of one server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ServerFacts {
-    /// Where it listened, and how.
-    pub armed: Option<(SocketAddr, Listen)>,
+    /// Where it was.
+    pub armed: Option<SocketAddr>,
     /// The harness's own attempts to connect: whether after the client's end,
-    /// whether refused, and the entry.
-    pub probes: Vec<(bool, bool, u64)>,
+    /// whether refused, and when.
+    pub probes: Vec<(bool, bool, Mark)>,
+    /// Whether the harness's own attempts to connect to a port that drops were
+    /// dropped and counted.
+    pub drop_probes: Vec<bool>,
     /// Accepted connections with their numbers.
     pub accepted: Vec<(u32, Mark)>,
     /// How much of what was sent on a connection its client has taken, and the
@@ -172,8 +174,9 @@ impl Facts {
         let server = self.servers.entry(event.server.to_string()).or_default();
         let connection = event.connection.unwrap_or(0);
         match &event.what {
-            What::Armed { address, listen } => server.armed = Some((*address, *listen)),
-            What::Probed { refused, after } => server.probes.push((*after, *refused, mark.n)),
+            What::Armed { address, .. } => server.armed = Some(*address),
+            What::Probed { refused, after } => server.probes.push((*after, *refused, mark)),
+            What::ProbedDrop { dropped } => server.drop_probes.push(*dropped),
             What::Accepted { .. } => server.accepted.push((connection, mark)),
             What::Fired { lane, since_us, .. } => {
                 let key = (event.server.to_string(), *lane);
@@ -213,6 +216,7 @@ impl Facts {
                 });
                 ends.push(ConnectionEnd::new(event, mark, *how));
             }
+            What::Listening { .. } | What::Dropped { .. } => {}
             What::Closed { taken, .. } => {
                 let taken = taken.map(|taken| (connection, (taken, mark.n)));
                 server.taken.extend(taken);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use scripted_servers::script::{ConnectionAct, Listen, Route, Times, When};
-use scripted_servers::wire::{Effect, IdleEnd};
+use scripted_servers::wire::{Effect, IdleEnd, RequestPoint};
 use serde::{Deserialize, Serialize};
 
 use crate::assertions::Assertion;
@@ -106,7 +106,7 @@ pub struct ServerPlan {
     pub name: String,
     /// Where it stands in the file.
     pub line: u32,
-    /// Whether its port can be reached.
+    /// Whether its port can be reached, and when.
     pub listen: Listen,
     /// What happens to accepted connections; the last repeats.
     pub connections: Vec<ConnectionAct>,
@@ -121,7 +121,7 @@ pub struct ServerPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LanesRequired {
-    /// `listen: refuse` must be proved.
+    /// The first state of the port is a fault, and must be proved.
     pub listen: bool,
     /// The first entry of `connections` that is not `serve`, from 0.
     pub connection: Option<usize>,
@@ -151,6 +151,10 @@ pub struct StepPlan {
     pub when: When,
     /// How many.
     pub times: Times,
+    /// The point in the request after which the answer begins; none: when all
+    /// of it is there. What is left of it is read after the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<RequestPoint>,
     /// The effect that is counted when the step's point is reached.
     pub applies: Option<Effect>,
     /// Between the point and the act.
@@ -161,6 +165,24 @@ pub struct StepPlan {
     pub then: Option<(IdleEnd, Duration)>,
     /// Whether it must have fired for the cell to mean anything.
     pub required: bool,
+}
+
+impl StepPlan {
+    /// A step that takes one request and does nothing but show this.
+    pub fn new(fault: Fault) -> Self {
+        Self {
+            line: 0,
+            name: None,
+            when: When::default(),
+            times: Times::Count(1),
+            reads: None,
+            applies: None,
+            delay: Duration::ZERO,
+            fault,
+            then: None,
+            required: false,
+        }
+    }
 }
 
 /// One call of the work.

@@ -17,6 +17,7 @@ mod tests;
 
 use std::time::Duration;
 
+use scripted_servers::script::Listen;
 use serde::{Deserialize, Serialize};
 
 use crate::counter::Counter;
@@ -101,6 +102,10 @@ pub fn predict(plan: &Plan, manifest: &Manifest) -> Prediction {
 /// Why no policy can be computed from a case, whatever the client; none when it
 /// can.
 pub fn not_computable(servers: &[ServerPlan]) -> Option<&'static str> {
+    let mut ports = servers.iter();
+    if ports.any(|server| matches!(server.listen, Listen::Phases(_))) {
+        return Some("a port has phases by time, and the walk has no clock");
+    }
     let queues = servers.iter().flat_map(|server| &server.queues);
     queues.flat_map(|queue| &queue.steps).find_map(|step| {
         let when = &step.when;

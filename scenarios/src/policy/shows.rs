@@ -27,6 +27,10 @@ pub(super) fn unserved(act: ConnectionAct, content: u64) -> Met {
 pub(super) fn step(plan: &Plan, step: &StepPlan, content: u64) -> Result<Met, String> {
     let names = &target::stand_ins(&plan.servers);
     let mut met = step.fault.behaviour().shows(&Asker { content, names })?;
+    // A client may stop sending where it sees the answer.
+    if step.answers_early() && content > 0 && met.arrives == Arrives::Yes {
+        met.arrives = Arrives::Perhaps;
+    }
     if !step.delay.is_zero() {
         met.periods.insert(0, Period::Silent(Some(step.delay)));
     }

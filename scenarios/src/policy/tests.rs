@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use scripted_servers::script::{ConnectionAct, ConnectionUse, FieldTest, Times, When};
+use scripted_servers::script::{ConnectionAct, ConnectionUse, FieldTest, Listen, Times, When};
 use scripted_servers::wire::{End, IdleEnd, Position, RequestPoint};
 
 use super::{PredictedEnd, Prediction, predict};
@@ -547,6 +547,18 @@ fn an_upload_behind_a_half_close_may_be_finished_and_is_never_reset() {
 }
 
 #[test]
+fn an_upload_that_is_answered_early_may_or_may_not_be_finished() {
+    let mut early = respond(413);
+    early.reads = Some(RequestPoint::Head(Position::All));
+    let sends = |bytes| {
+        let case = plan([server("api").step(early.clone())]).call("PUT", "api", "/f");
+        predict(&case.sending(bytes), &client([on_statuses(413, 413, 1)]))
+    };
+    assert_eq!(range(&sends(100), "api"), (Some(0), Some(1)));
+    assert_eq!(exact(&sends(0), "api"), 1);
+}
+
+#[test]
 fn waits_are_those_of_the_rule_and_of_retry_after() {
     let wait = WaitRule {
         at_least: vec![ms(100), ms(200)],
@@ -686,6 +698,36 @@ fn raw_bytes_are_an_answer_a_silence_or_nonsense() {
     assert_eq!(sent(&raw("<html>"), ErrorKind::Malformed), 2);
     assert_eq!(sent(&raw("HTTP/1.1 200 OK\r\n"), ErrorKind::IdleTimeout), 2);
     assert!(outcome(&raw("HTTP/1.1 twelve\r\n\r\n")).is_err());
+}
+
+#[test]
+fn a_port_that_drops_costs_every_attempt_the_connect_limit() {
+    let limits = |connect: Option<u64>, total: Option<u64>| Limits {
+        connect: connect.map(ms),
+        total: total.map(ms),
+        ..Limits::default()
+    };
+    let dropping = |limits| {
+        let api = server("api").closed(Listen::Drop);
+        plan([api]).call("GET", "api", "/x").limits(limits)
+    };
+    let mut rule = on_errors(&[ErrorKind::ConnectTimeout], 3);
+    rule.wait.at_least = vec![ms(0)];
+    rule.wait.at_most = vec![ms(100)];
+    let client = client([rule]);
+    let prediction = predict(&dropping(limits(Some(500), None)), &client);
+    assert_eq!(exact(&prediction, "api"), 0);
+    assert_eq!(prediction.outcome(1), Ok(vec![Outcome::NotSent]));
+    let steps = &prediction.calls[0].reasoning;
+    let tried = steps.iter().filter(|step| step.contains("no connection"));
+    assert_eq!(tried.count(), 3, "{steps:?}");
+    // Long enough for all three, then not.
+    let within = predict(&dropping(limits(Some(500), Some(9000))), &client);
+    assert_eq!(within.outcome(1), Ok(vec![Outcome::NotSent]));
+    let short = predict(&dropping(limits(Some(500), Some(1200))), &client);
+    assert!(short.outcome(1).unwrap_err().contains("limits.total"));
+    let own = predict(&dropping(limits(None, None)), &client);
+    assert!(own.outcome(1).unwrap_err().contains("own timeouts"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use scripted_servers::script::{
-    ConnectionAct, Listen, PathPattern, Queue, Route, ServerScript, Step, Times, When,
+    ConnectionAct, Listen, PathPattern, Queue, Route, ServerScript, Step, Times,
 };
 
 use crate::faults::Fault;
@@ -50,7 +50,7 @@ pub fn server_scripts(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> 
         .iter()
         .map(|server| ServerScript {
             name: server.name.clone(),
-            listen: server.listen,
+            listen: server.listen.clone(),
             connections: server.connections.clone(),
             queues: server
                 .queues
@@ -80,7 +80,7 @@ fn step_of(step: &StepPlan, with: &Rendering<'_>) -> Step {
     Step {
         when: step.when.clone(),
         times: step.times,
-        inside_head: step.fault.is_inside_head(),
+        inside_head: step.is_inside_head(),
         program: step.fault.program(step, with),
     }
 }
@@ -92,7 +92,7 @@ fn step_of(step: &StepPlan, with: &Rendering<'_>) -> Step {
 fn route(plan: &Plan, server: &ServerPlan, queue: &QueuePlan, manifest: &Manifest) -> Route {
     let open = matches!(queue.route.path, PathPattern::Any)
         && !plan.may_redirect()
-        && !queue.steps.iter().any(|step| step.fault.is_inside_head());
+        && !queue.steps.iter().any(|step| step.is_inside_head());
     let requests: Option<BTreeSet<(&str, &str)>> = plan
         .calls
         .iter()
@@ -225,9 +225,15 @@ impl Plan {
             }
             let steps = server.queues.iter_mut().flat_map(|queue| &mut queue.steps);
             for step in steps.filter(|step| step.required) {
-                step.fault = Fault::plain();
-                step.delay = Duration::ZERO;
-                step.then = None;
+                *step = StepPlan {
+                    line: step.line,
+                    name: step.name.take(),
+                    when: std::mem::take(&mut step.when),
+                    times: step.times,
+                    applies: step.applies.take(),
+                    required: true,
+                    ..StepPlan::new(Fault::plain())
+                };
             }
             if server.queues.is_empty() {
                 server.queues.push(plain_queue(server.line));
@@ -247,14 +253,8 @@ fn plain_queue(line: u32) -> QueuePlan {
         },
         steps: vec![StepPlan {
             line,
-            name: None,
-            when: When::default(),
             times: Times::Always,
-            applies: None,
-            delay: Duration::ZERO,
-            fault: Fault::plain(),
-            then: None,
-            required: false,
+            ..StepPlan::new(Fault::plain())
         }],
     }
 }

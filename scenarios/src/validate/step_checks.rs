@@ -20,7 +20,7 @@ pub(super) fn check(
 ) -> bool {
     let before = reading.out.reports();
     check_wire(step, fields, reading);
-    if step.fault.is_inside_head() {
+    if step.is_inside_head() {
         check_inside_head(step, fields, place, reading);
     }
     if let (Some(method), Some((key, _))) = (&place.route.method, fields.entry("when"))
@@ -62,7 +62,16 @@ fn check_wire(step: &StepPlan, fields: &Fields<'_>, reading: &mut Reading<'_>) {
             .label("the connection ends with this step anyway")
             .help("remove `then`, or the cut or `framing: close`");
     }
-    let RequestPoint::Head(position) = step.fault.request_point() else {
+    if let Some((key, _)) = fields.entry("reads")
+        && !step.fault.behaviour().answers()
+    {
+        reading
+            .out
+            .report(ids::READS_WITHOUT, &key.span, "nothing is answered here")
+            .label("`reads` says when an answer begins")
+            .help("remove it; `cut: {after: ...}` has a point of its own");
+    }
+    let RequestPoint::Head(position) = step.request_point() else {
         return;
     };
     if let Some((key, _)) = fields.entry("applies")
@@ -76,7 +85,7 @@ fn check_wire(step: &StepPlan, fields: &Fields<'_>, reading: &mut Reading<'_>) {
                 "nothing can be applied yet",
             )
             .label("the point lies inside the head of the request")
-            .help("cut after `{head: all}` or later, or remove `applies`");
+            .help("put the point at `{head: all}` or later, or remove `applies`");
     }
 }
 
@@ -91,7 +100,8 @@ fn check_inside_head(
     place: &Place<'_>,
     reading: &mut Reading<'_>,
 ) {
-    let Some((key, _)) = fields.entry(step.fault.word()) else {
+    let point = fields.entry("reads");
+    let Some((key, _)) = point.or(fields.entry(step.fault.word())) else {
         return;
     };
     let why = if !place.is_script() {
@@ -116,7 +126,24 @@ fn check_inside_head(
 
 /// Checks the steps of a queue against each other.
 pub(super) fn order(steps: &[StepPlan], items: &[Node], reading: &mut Reading<'_>) {
+    let by_content = steps.iter().find(|step| step.when.json.is_some());
     for (at, (step, node)) in steps.iter().zip(items).enumerate() {
+        if let Some(chooser) = by_content
+            && step.answers_early()
+        {
+            reading
+                .out
+                .report(
+                    ids::CHOSEN_LATE,
+                    &node.span,
+                    "this step acts before it can be chosen",
+                )
+                .label(format!(
+                    "the `json` in line {} is looked at in the whole request",
+                    chooser.line
+                ))
+                .help("choose by a header or a route, or remove `reads`");
+        }
         let before = &steps[..at];
         let taken = before
             .iter()
@@ -131,8 +158,7 @@ pub(super) fn order(steps: &[StepPlan], items: &[Node], reading: &mut Reading<'_
                 ))
                 .help("put it before that step, give it another `when`, or remove it");
         }
-        if step.fault.is_inside_head() && before.iter().any(|earlier| looks_at_head(&earlier.when))
-        {
+        if step.is_inside_head() && before.iter().any(|earlier| looks_at_head(&earlier.when)) {
             reading
                 .out
                 .report(

@@ -20,6 +20,10 @@ use crate::reading::names::is_name;
 const OWN: &[(&str, &str)] = &[
     ("when", "which requests it takes"),
     ("times", "how many it takes: a number, or `always`"),
+    (
+        "reads",
+        "the point in the request after which the answer begins",
+    ),
     ("applies", "the effect that is counted"),
     ("key", "the business key of the effect"),
     ("delay", "the time between the point and the act"),
@@ -104,6 +108,7 @@ fn step(
     let fields = node.fields(&KEYS, reading.out)?;
     let when = fields.get("when").map(|node| reading.when(node));
     let times = fields.get("times").map(|node| times(node, reading));
+    let reads = fields.get("reads").map(|node| reading.request_point(node));
     let applies = applies(&fields, reading);
     let delay = fields.get("delay");
     let delay = delay.map(|node| node.duration("`delay`", reading.out));
@@ -118,11 +123,11 @@ fn step(
         name: all_good(name)?,
         when: all_good(when)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
+        reads: all_good(reads)?,
         applies: applies?,
         delay: all_good(delay)?.unwrap_or_default(),
-        fault: fault?,
         then: all_good(then)?,
-        required: false,
+        ..StepPlan::new(fault?)
     };
     let required = all_good(required)?;
     step_checks::check(&step, required, &fields, place, reading).then_some((step, required))

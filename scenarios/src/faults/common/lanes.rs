@@ -6,6 +6,12 @@ use crate::faults::Listed;
 /// The words of the lanes around the steps.
 pub(in crate::faults) const LANES: &[Listed] = &[
     lane(
+        "step",
+        "reads",
+        "the answer begins when the request has been read up to a point",
+        "reads: { head: all }, respond: { status: 413 }",
+    ),
+    lane(
         "cut",
         "half-close",
         "FIN, and what still comes is read and counted to the client's end",

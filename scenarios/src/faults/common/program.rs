@@ -1,6 +1,6 @@
 //! What the wire programs of all behaviours have in common.
 
-use scripted_servers::wire::{End, RequestPoint, WireStep};
+use scripted_servers::wire::{End, WireStep};
 
 use crate::plan::StepPlan;
 
@@ -15,10 +15,10 @@ pub(in crate::faults) struct Program<'s> {
 }
 
 impl<'s> Program<'s> {
-    /// Reads the request up to the point, counts the effect and waits the
+    /// Reads the request up to the step's point, counts the effect and waits the
     /// step's delay.
-    pub(in crate::faults) fn begin(step: &'s StepPlan, point: RequestPoint) -> Self {
-        let mut steps = vec![WireStep::ReadUntil(point)];
+    pub(in crate::faults) fn begin(step: &'s StepPlan) -> Self {
+        let mut steps = vec![WireStep::ReadUntil(step.request_point())];
         steps.extend(step.applies.clone().map(WireStep::Effect));
         if !step.delay.is_zero() {
             steps.push(WireStep::Wait(step.delay));

@@ -82,6 +82,11 @@ pub fn decode_effects(
     })
 }
 
+/// A count that stands as a value.
+pub(crate) fn number_of(node: &Node, what: &str, scope: &mut Scope<'_>) -> Option<Expected<u64>> {
+    number(node, what, false, scope)
+}
+
 /// The name of a server.
 pub(crate) fn server_of(node: &Node, scope: &mut Scope<'_>) -> Option<String> {
     let name = node.text("the name of a server", scope.out)?;

@@ -196,10 +196,7 @@ fn is_chance(view: &View<'_>, server: &ServerPlan) -> bool {
         .any(|act| matches!(act, ConnectionAct::Reset | ConnectionAct::Close));
     let steps = server.queues.iter().flat_map(|queue| &queue.steps);
     let read: Vec<(RequestPoint, bool)> = steps
-        .map(|step| {
-            let fault = step.fault.behaviour();
-            (fault.request_point(), fault.reads_on())
-        })
+        .map(|step| (step.request_point(), step.reads_on()))
         .collect();
     large.iter().any(|length| {
         at_accept

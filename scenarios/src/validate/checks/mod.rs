@@ -13,7 +13,7 @@ mod reach;
 mod times;
 
 use crate::document::decode::Fields;
-use crate::document::{Key, Node, Value, ids};
+use crate::document::{Key, Node, Span, Value, ids};
 use crate::faults::Redirects;
 use crate::plan::{Plan, QueuePlan, ServerPlan, StepPlan};
 
@@ -72,6 +72,14 @@ impl<'a> View<'a> {
             .iter()
             .map(|(key, _)| key)
             .find(|key| key.text == name)
+    }
+
+    /// Where `listen` of a server is written.
+    fn listen(&self, name: &str) -> Option<&'a Span> {
+        let (_, node) = self.servers.iter().find(|(key, _)| key.text == name)?;
+        let mut lanes = entries(node).iter();
+        let listen = lanes.find(|(key, _)| key.text == "listen");
+        listen.map(|(_, node)| &node.span)
     }
 
     /// The queues of a server beside their nodes, which stand in the same order.

@@ -44,7 +44,7 @@ fn unmentioned_servers(view: &View<'_>, reading: &mut Reading<'_>) {
 
 /// Whether a cut inside a request's content can be reached by any request.
 fn request_points(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_>) {
-    let RequestPoint::Body(position) = step.plan.fault.request_point() else {
+    let RequestPoint::Body(position) = step.plan.request_point() else {
         return;
     };
     let contents = view.plan.calls.iter().map(|call| match &call.request {
