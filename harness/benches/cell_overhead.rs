@@ -106,6 +106,8 @@ fn work(url: &str) -> Vec<u8> {
         body: None,
         stream_body: false,
         pause_ms: 0,
+        group: 0,
+        at_once: 1,
     };
     let work = Work {
         protocol: VERSION,

@@ -13,7 +13,6 @@ use scenarios::faults::{self, Fault};
 use scenarios::plan::{Content, StepPlan};
 use scenarios::rendering::{Format, Rendering};
 use scenarios::template::{Bindings, Piece, Template};
-use scripted_servers::script::{Times, When};
 use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint, WireProgram, WireStep};
 
 fn step(fault: Fault) -> StepPlan {

@@ -69,6 +69,8 @@ fn work(open: &str, closed: &str, file: &str) -> Work {
         body,
         stream_body: false,
         pause_ms: 0,
+        group: 0,
+        at_once: 1,
     };
     Work {
         protocol: VERSION,

@@ -98,6 +98,8 @@ fn node(script: &str, url: &str) -> Child {
             body: None,
             stream_body: false,
             pause_ms: 0,
+            group: 0,
+            at_once: 1,
         }],
         limits: Limits::default(),
     };

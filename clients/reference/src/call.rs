@@ -1,6 +1,7 @@
 //! One call: attempts, and within an attempt the hops of its redirects.
 
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use client_kit::messages::{Messages, State};
 use client_kit::protocol::{Call, Limits};
@@ -21,7 +22,7 @@ use crate::retry::{self, Ended};
 pub(crate) struct Client {
     policy: Policy,
     defects: Defects,
-    pool: Pool,
+    pool: Mutex<Pool>,
 }
 
 /// The requests of a call that may have reached a server.
@@ -38,12 +39,12 @@ impl Client {
         Self {
             policy: Policy::new(limits, &defects),
             defects,
-            pool: Pool::default(),
+            pool: Mutex::default(),
         }
     }
 
     /// Makes a call and reports it, once.
-    pub(crate) fn call(&mut self, call: &Call, messages: &Messages) -> io::Result<()> {
+    pub(crate) fn call(&self, call: &Call, messages: &Messages) -> io::Result<()> {
         let mut reporter = Reporter {
             call: call.id,
             messages,
@@ -58,7 +59,7 @@ impl Client {
         reporter.end(&ended, &self.defects)
     }
 
-    fn attempts(&mut self, request: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
+    fn attempts(&self, request: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
         let patience = self.policy.patience();
         let mut history = History::default();
         let mut bare = None;
@@ -85,7 +86,7 @@ impl Client {
     }
 
     /// Sends the request and follows redirects.
-    fn attempt(&mut self, request: &Request, patience: &Patience, history: &mut History) -> Ended {
+    fn attempt(&self, request: &Request, patience: &Patience, history: &mut History) -> Ended {
         let mut request = request.clone();
         history.hops = 0;
         let mut hop = 0;
@@ -114,7 +115,7 @@ impl Client {
 
     /// Sends one request on a kept or a new connection.
     fn send(
-        &mut self,
+        &self,
         request: &Request,
         patience: &Patience,
         history: &mut History,
@@ -136,9 +137,10 @@ impl Client {
         })
     }
 
-    fn send_once(&mut self, request: &Request, patience: &Patience) -> Result<Answer, Failure> {
+    fn send_once(&self, request: &Request, patience: &Patience) -> Result<Answer, Failure> {
         let origin = &request.url.origin;
-        let mut connection = match self.pool.take(origin, &self.defects) {
+        let kept = self.pool().take(origin, &self.defects);
+        let mut connection = match kept {
             Some(connection) => connection,
             None => Connection::open(origin, patience)?,
         };
@@ -149,9 +151,14 @@ impl Client {
         };
         let answer = exchange(&mut connection, request, terms)?;
         if answer.reusable || self.defects.has(Defect::ReusesPoisonedConnection) {
-            self.pool.put(origin.clone(), connection);
+            self.pool().put(origin.clone(), connection);
         }
         Ok(answer)
+    }
+
+    /// The connections, for a moment: calls may be made at the same time.
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -22,6 +22,7 @@ pub enum Defect {
     GivesUpOn429,
     HidesBadGateway,
     IdleTimerRunsThrough,
+    IgnoresAtOnce,
     IgnoresRetryAfter,
     IgnoresRetryAfterDate,
     KeepsPostOn303,
@@ -94,6 +95,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::IdleTimerRunsThrough,
         "idle-timer-runs-through",
         "the idle limit counts from the start of the call, not from the last byte",
+    ),
+    (
+        Defect::IgnoresAtOnce,
+        "ignores-at-once",
+        "calls that shall be made a few at a time are all made at the same time",
     ),
     (
         Defect::IgnoresRetryAfter,

@@ -107,6 +107,8 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
         body: body.transpose()?,
         stream_body: call.stream_body,
         pause_ms: milliseconds(call.pause),
+        group: call.group,
+        at_once: call.at_once,
     })
 }
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::counter::Counter;
 use crate::manifest::Manifest;
 use crate::matcher::Matcher;
-use crate::plan::{Of, Plan, ServerPlan};
+use crate::plan::{Call, Of, Plan, ServerPlan};
 use crate::target::Target;
 use crate::verdict::Outcome;
 
@@ -101,7 +101,10 @@ pub fn predict(plan: &Plan, manifest: &Manifest) -> Prediction {
 
 /// Why no policy can be computed from a case, whatever the client; none when it
 /// can.
-pub fn not_computable(servers: &[ServerPlan]) -> Option<&'static str> {
+pub fn not_computable(servers: &[ServerPlan], calls: &[Call]) -> Option<&'static str> {
+    if calls.iter().any(|call| call.at_once > 1) {
+        return Some("calls are made `at_once`, and the walk makes one after the other");
+    }
     let mut ports = servers.iter();
     if ports.any(|server| matches!(server.listen, Listen::Phases(_))) {
         return Some("a port has phases by time, and the walk has no clock");

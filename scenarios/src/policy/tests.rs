@@ -735,7 +735,7 @@ fn scripts_that_no_policy_can_walk_are_known_beforehand() {
     let mut when = When::default();
     let computable = |when: &When| {
         let case = one([respond(503).when(when.clone())]);
-        super::not_computable(&case.servers).is_none()
+        super::not_computable(&case.servers, &case.calls).is_none()
     };
     assert!(computable(&when));
     when.until = Some(ms(500));

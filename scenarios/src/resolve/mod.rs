@@ -41,6 +41,10 @@ pub struct ResolvedCall {
     pub stream_body: bool,
     /// Wait before it.
     pub pause: Duration,
+    /// Which calls it is made beside; 0: none.
+    pub group: u32,
+    /// How many of them are open at the same time.
+    pub at_once: u32,
 }
 
 /// The scripts of a case's servers, in the order of the file.
@@ -145,6 +149,8 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                     body: body.as_ref().map(|body| body.render(&with).bytes),
                     stream_body: *body_as == BodyAs::Stream,
                     pause: Duration::ZERO,
+                    group: 0,
+                    at_once: 1,
                 },
                 Request::Operation {
                     operation,
@@ -156,6 +162,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                 }
             };
             resolved.pause = call.pause;
+            (resolved.group, resolved.at_once) = (call.group, call.at_once);
             Some(resolved)
         })
         .collect()
@@ -191,6 +198,8 @@ fn operation_call(
         body,
         stream_body: false,
         pause: Duration::ZERO,
+        group: 0,
+        at_once: 1,
     }
 }
 

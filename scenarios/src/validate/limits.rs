@@ -96,6 +96,7 @@ const NEEDS: &[(&str, Ability)] = &[
 const IMPLIED: &[(&str, &str)] = &[
     ("literal", "a call with a method and a URL"),
     ("calls", "`calls`"),
+    ("at-once", "`at_once`"),
     ("streams-body", "`body_as: stream`"),
     ("attempts", "the limit `attempts`"),
     ("connect", "the limit `connect`"),
@@ -161,6 +162,9 @@ pub(super) fn all_needs(
 fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<Ability> {
     let mut needs = BTreeSet::new();
     for call in calls {
+        if call.at_once > 1 {
+            needs.insert(Ability::AtOnce);
+        }
         if let Request::Literal { body_as, .. } = &call.request {
             needs.insert(Ability::Literal);
             if *body_as == BodyAs::Stream {

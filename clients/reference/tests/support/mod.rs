@@ -155,6 +155,8 @@ pub(crate) fn call(method: &str, url: String) -> Call {
         body: (method == "POST" || method == "PUT").then(|| Body::Text("abc".to_owned())),
         stream_body: false,
         pause_ms: 0,
+        group: 0,
+        at_once: 1,
     }
 }
 
