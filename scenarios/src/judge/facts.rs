@@ -207,6 +207,7 @@ impl Facts {
                 });
                 ends.push(ConnectionEnd { noticed, ..end });
             }
+            What::Listening { .. } | What::Dropped { .. } => {}
             What::Ended { how } => {
                 server.ends.push(EndFact {
                     connection,
@@ -216,7 +217,6 @@ impl Facts {
                 });
                 ends.push(ConnectionEnd::new(event, mark, *how));
             }
-            What::Listening { .. } | What::Dropped { .. } => {}
             What::Closed { taken, .. } => {
                 let taken = taken.map(|taken| (connection, (taken, mark.n)));
                 server.taken.extend(taken);

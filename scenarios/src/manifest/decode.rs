@@ -50,6 +50,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),
     ("reuses-connections", Ability::ReusesConnections),
+    ("resumes", Ability::Resumes),
     ("attempts", Ability::Attempts),
     ("connect", Ability::Connect),
     ("idle", Ability::Idle),

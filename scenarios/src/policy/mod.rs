@@ -109,6 +109,9 @@ pub fn not_computable(servers: &[ServerPlan], calls: &[Call]) -> Option<&'static
     if ports.any(|server| matches!(server.listen, Listen::Phases(_))) {
         return Some("a port has phases by time, and the walk has no clock");
     }
+    if calls.iter().any(Call::is_resumable) {
+        return Some("a resumable upload is no request that is sent again as it is");
+    }
     let queues = servers.iter().flat_map(|server| &server.queues);
     queues.flat_map(|queue| &queue.steps).find_map(|step| {
         let when = &step.when;

@@ -12,7 +12,7 @@ use crate::faults::raw::{Raw, RawPart};
 use crate::faults::respond::{Framing, ResponsePoint, RetryAfter};
 use crate::manifest::{ErrorKind, Manifest, PolicyRule, StatusRange, WaitRule};
 use crate::matcher::Matcher;
-use crate::plan::{Content, Limits, Of, Plan, StepPlan};
+use crate::plan::{Content, Limits, Of, Plan, Request, StepPlan};
 use crate::template::Template;
 use crate::testing::{cut, cut_after, manifest, plan, redirect, respond, server, step, url};
 use crate::verdict::Outcome;
@@ -317,6 +317,24 @@ fn a_rule_can_ask_whether_a_redirect_was_followed() {
     let case = to_dead.call("POST", "api", "/x");
     assert_eq!(exact(&predict(&case, &client([trusting])), "api"), 3);
     assert_eq!(exact(&predict(&case, &client([careful])), "api"), 1);
+}
+
+#[test]
+fn a_rule_can_ask_for_a_field_that_the_call_gives() {
+    let with = |name: &str| {
+        let mut plan = plan([server("api").step(respond(503))]).call("POST", "api", "/x");
+        if let Request::Literal { headers, .. } = &mut plan.calls[0].request {
+            headers.push((name.to_owned(), Template(Vec::new())));
+        }
+        plan
+    };
+    let guarded = PolicyRule {
+        header: vec!["If-Match".to_owned()],
+        ..on_statuses(503, 503, 3)
+    };
+    let client = client([guarded, on_statuses(503, 503, 1)]);
+    assert_eq!(exact(&predict(&with("if-match"), &client), "api"), 3);
+    assert_eq!(exact(&predict(&with("If-None-Match"), &client), "api"), 1);
 }
 
 #[test]

@@ -162,6 +162,7 @@ impl<'a> Walk<'a> {
                 reused: hop.reused,
                 method: hop.method.clone(),
                 redirected: hops > 0,
+                headers: current.sent.headers.clone(),
                 after_first,
             };
             let (status, location, retry_after) = match comes {

@@ -39,6 +39,8 @@ pub struct ResolvedCall {
     pub body: Option<Vec<u8>>,
     /// Whether the client shall hand it over as a stream.
     pub stream_body: bool,
+    /// Whether it is an upload that goes on where it broke off.
+    pub resumable: bool,
     /// Wait before it.
     pub pause: Duration,
     /// Which calls it is made beside; 0: none.
@@ -101,6 +103,12 @@ fn route(plan: &Plan, server: &ServerPlan, queue: &QueuePlan, manifest: &Manifes
         .calls
         .iter()
         .filter_map(|call| match &call.request {
+            // Its session's URL is the scenario's.
+            Request::Operation {
+                at,
+                resumable: true,
+                ..
+            } => (*at == server.name).then_some(None),
             Request::Operation { operation, at, .. } if *at == server.name => Some(
                 manifest
                     .operations
@@ -148,6 +156,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                         .collect(),
                     body: body.as_ref().map(|body| body.render(&with).bytes),
                     stream_body: *body_as == BodyAs::Stream,
+                    resumable: false,
                     pause: Duration::ZERO,
                     group: 0,
                     at_once: 1,
@@ -156,9 +165,14 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                     operation,
                     at,
                     size,
+                    resumable,
                 } => {
                     let bound = manifest.operations.get(operation)?;
-                    operation_call(call.id, (*operation, bound), (at, *size), &with)
+                    let call = operation_call(call.id, (*operation, bound), (at, *size), &with);
+                    ResolvedCall {
+                        resumable: *resumable,
+                        ..call
+                    }
                 }
             };
             resolved.pause = call.pause;
@@ -197,6 +211,7 @@ fn operation_call(
             .collect(),
         body,
         stream_body: false,
+        resumable: false,
         pause: Duration::ZERO,
         group: 0,
         at_once: 1,

@@ -172,6 +172,9 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
             }
         }
     }
+    if calls.iter().any(Call::is_resumable) {
+        needs.insert(Ability::Resumes);
+    }
     let steps = servers.iter().flat_map(|server| &server.queues);
     let reused = Some(scripted_servers::script::ConnectionUse::Reused);
     if steps

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use scripted_servers::script::{Route, Times};
-use scripted_servers::wire::{Effect, IdleEnd, KeySource};
+use scripted_servers::wire::{Continue, Effect, IdleEnd, KeySource};
 
 use crate::document::decode::{Fields, Keys, brief};
-use crate::document::{Node, ids};
+use crate::document::{Node, Value, ids};
 use crate::faults;
 use crate::plan::StepPlan;
 
@@ -23,6 +23,10 @@ const OWN: &[(&str, &str)] = &[
     (
         "reads",
         "the point in the request after which the answer begins",
+    ),
+    (
+        "continue",
+        "with `Expect: 100-continue`: `sent`, `never` or `{after: TIME}`",
     ),
     ("applies", "the effect that is counted"),
     ("key", "the business key of the effect"),
@@ -109,6 +113,8 @@ fn step(
     let when = fields.get("when").map(|node| reading.when(node));
     let times = fields.get("times").map(|node| times(node, reading));
     let reads = fields.get("reads").map(|node| reading.request_point(node));
+    let continues = fields.get("continue");
+    let continues = continues.map(|node| continues_as(node, reading));
     let applies = applies(&fields, reading);
     let delay = fields.get("delay");
     let delay = delay.map(|node| node.duration("`delay`", reading.out));
@@ -124,6 +130,7 @@ fn step(
         when: all_good(when)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
         reads: all_good(reads)?,
+        continues: all_good(continues)?.unwrap_or_default(),
         applies: applies?,
         delay: all_good(delay)?.unwrap_or_default(),
         then: all_good(then)?,
@@ -139,6 +146,17 @@ fn times(node: &Node, reading: &mut Reading<'_>) -> Option<Times> {
     }
     let count = node.number("`times`", 1..=1_000_000, reading.out)?;
     u32::try_from(count).ok().map(Times::Count)
+}
+
+fn continues_as(node: &Node, reading: &mut Reading<'_>) -> Option<Continue> {
+    if matches!(node.value, Value::Map(_)) {
+        static KEYS: Keys = Keys::new("`continue`", &[("after", "how late the 100 is")]);
+        let fields = node.fields(&KEYS, reading.out)?;
+        let after = fields.need("after", reading.out)?;
+        return after.duration("`after`", reading.out).map(Continue::After);
+    }
+    let words = [("sent", Continue::Sent), ("never", Continue::Never)];
+    node.word("`continue`", &words, reading.out)
 }
 
 fn applies(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Effect>> {

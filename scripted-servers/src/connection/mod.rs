@@ -275,11 +275,12 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Accounts for bytes that the kernel took.
-    pub(crate) fn has_sent(&mut self, bytes: usize, handed: Duration) {
+    pub(crate) fn has_sent(&mut self, bytes: usize, handed: Duration, is_interim: bool) {
         self.sent += bytes as u64;
         self.handed_at = handed;
         if let Some(exchange) = &mut self.exchange {
             exchange.sent += bytes as u64;
+            exchange.interim += if is_interim { bytes as u64 } else { 0 };
             exchange.handed = handed;
         }
     }
