@@ -28,7 +28,8 @@ export function progress(call, state) {
 }
 
 /**
- * Makes all calls of the work, one after the other.
+ * Makes all calls of the work: group after group, and in a group so many at the
+ * same time as `at_once` says.
  *
  * `make(call, limits, signal)` makes one call and returns a Response of the
  * Fetch standard, or throws. The kit reads the body and reports.
@@ -38,7 +39,8 @@ export async function run(make) {
   // Node loads its HTTP code when it is first used. On a busy machine that takes
   // most of a second, which is no part of a call and its limits.
   new Request('http://localhost/')
-  for (const call of work.calls) {
+  let supported = true
+  const one = async (call) => {
     if (call.pause_ms) await sleep(call.pause_ms)
     progress(call.id, 'pending')
     const signal = cancelled(call.id)
@@ -49,7 +51,8 @@ export async function run(make) {
       send({ report: { call: call.id, shown: { response: shown } } })
     } catch (error) {
       if (error instanceof Unsupported) {
-        send({ unsupported: { reason: error.message } })
+        if (supported) send({ unsupported: { reason: error.message } })
+        supported = false
         return
       }
       progress(call.id, 'failed')
@@ -57,6 +60,25 @@ export async function run(make) {
       send({ report: { call: call.id, shown } })
     }
   }
+  for (const group of groups(work.calls)) {
+    // Whoever is free takes the next one.
+    const waiting = group.values()
+    const worker = async () => {
+      for (const call of waiting) if (supported) await one(call)
+    }
+    await Promise.all(Array.from({ length: group[0].at_once ?? 1 }, worker))
+  }
+}
+
+/** Calls that are made beside each other; one without a group is alone. */
+function groups(calls) {
+  const all = []
+  for (const call of calls) {
+    const last = all.at(-1)
+    if (call.group && last?.[0].group === call.group) last.push(call)
+    else all.push([call])
+  }
+  return all
 }
 
 /** Reads the work; later lines cancel calls. `finish` needs no answer here: a

@@ -9,6 +9,7 @@ import errno
 import hashlib
 import json
 import sys
+import threading
 import time
 
 PROTOCOL = 1
@@ -40,10 +41,14 @@ class Response:
         }
 
 
+OUT = threading.Lock()
+
+
 def send(message):
     """Writes one message: a whole line, out at once."""
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+    with OUT:
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
 
 
 def progress(call, state):
@@ -51,7 +56,8 @@ def progress(call, state):
 
 
 def run(make):
-    """Makes all calls of the work, one after the other.
+    """Makes all calls of the work: group after group, and in a group so many at the
+    same time as `at_once` says, in threads.
 
     `make(call, limits)` makes one call and returns a Response, or raises.
     """
@@ -61,21 +67,76 @@ def run(make):
     work = json.loads(line)
     if work["protocol"] != PROTOCOL:
         raise SystemExit(f"protocol version {work['protocol']}, this client speaks {PROTOCOL}")
-    for call in work["calls"]:
-        time.sleep(call.get("pause_ms", 0) / 1000)
-        progress(call, "pending")
-        try:
-            response = make(call, work["limits"])
-            shown = {"response": response.shown()}
-            state = "succeeded" if 200 <= response.status < 300 else "failed"
-        except Unsupported as error:
-            send({"unsupported": {"reason": str(error)}})
+    for group in groups(work["calls"]):
+        # Whoever is free takes the next one.
+        waiting = Waiting(group)
+        at_once = group[0].get("at_once", 1)
+        if at_once == 1:
+            waiting.work_off(make, work["limits"])
+        else:
+            work_off_beside(waiting, at_once, make, work["limits"])
+        if waiting.unsupported:
+            send({"unsupported": {"reason": waiting.unsupported}})
             return
-        except Exception as error:
-            shown = {"error": chain(error)}
-            state = "failed"
-        progress(call, state)
-        send({"report": {"call": call["id"], "shown": shown}})
+
+
+def work_off_beside(waiting, at_once, make, limits):
+    workers = [
+        threading.Thread(target=waiting.work_off, args=(make, limits)) for _ in range(at_once)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def groups(calls):
+    """Calls that are made beside each other; one without a group is alone."""
+    together = []
+    for call in calls:
+        group = call.get("group", 0)
+        if group and together and together[-1][0].get("group") == group:
+            together[-1].append(call)
+        else:
+            together.append([call])
+    return together
+
+
+class Waiting:
+    """Calls that are yet to be made, for several threads."""
+
+    def __init__(self, calls):
+        self.calls = iter(calls)
+        self.lock = threading.Lock()
+        self.unsupported = None
+
+    def next(self):
+        with self.lock:
+            return None if self.unsupported else next(self.calls, None)
+
+    def work_off(self, make, limits):
+        while call := self.next():
+            try:
+                one(call, make, limits)
+            except Unsupported as error:
+                self.unsupported = str(error)
+
+
+def one(call, make, limits):
+    """Makes one call and reports it."""
+    time.sleep(call.get("pause_ms", 0) / 1000)
+    progress(call, "pending")
+    try:
+        response = make(call, limits)
+        shown = {"response": response.shown()}
+        state = "succeeded" if 200 <= response.status < 300 else "failed"
+    except Unsupported:
+        raise
+    except Exception as error:
+        shown = {"error": chain(error)}
+        state = "failed"
+    progress(call, state)
+    send({"report": {"call": call["id"], "shown": shown}})
 
 
 def headers(call):

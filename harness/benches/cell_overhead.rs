@@ -107,6 +107,8 @@ fn work(url: &str) -> Vec<u8> {
         stream_body: false,
         resumable: false,
         pause_ms: 0,
+        group: 0,
+        at_once: 1,
     };
     let work = Work {
         protocol: VERSION,

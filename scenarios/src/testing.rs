@@ -60,6 +60,8 @@ impl Plan {
             id,
             line: 40 + id,
             pause: Duration::ZERO,
+            group: 0,
+            at_once: 1,
             request: Request::Literal {
                 method: method.to_owned(),
                 url: url(server, path),
@@ -101,6 +103,14 @@ impl Plan {
     /// The last call after a pause.
     pub(crate) fn after(mut self, pause: u64) -> Self {
         self.calls.last_mut().unwrap().pause = Duration::from_millis(pause);
+        self
+    }
+
+    /// All calls beside each other, so many at the same time.
+    pub(crate) fn at_once(mut self, at_once: u32) -> Self {
+        for call in &mut self.calls {
+            (call.group, call.at_once) = (1, at_once);
+        }
         self
     }
 

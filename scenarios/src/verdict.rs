@@ -79,6 +79,8 @@ pub enum FindingName {
     Crashed,
     /// Goes on with what is not wanted any more.
     NotCancelled,
+    /// More requests open at once than allowed.
+    TooManyInFlight,
 }
 
 impl FindingName {

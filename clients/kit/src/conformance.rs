@@ -70,6 +70,8 @@ fn work(open: &str, closed: &str, file: &str) -> Work {
         stream_body: false,
         resumable: false,
         pause_ms: 0,
+        group: 0,
+        at_once: 1,
     };
     Work {
         protocol: VERSION,

@@ -17,7 +17,8 @@ pub const VERSION: u32 = 1;
 pub struct Work {
     /// [`VERSION`].
     pub protocol: u32,
-    /// The calls, to be made one after the other by one client object.
+    /// The calls, to be made in this order by one client object: group after
+    /// group, and in a group so many at the same time as it says.
     pub calls: Vec<Call>,
     /// What to keep to; what is absent is the client's own default.
     pub limits: Limits,
@@ -54,6 +55,35 @@ pub struct Call {
     /// Milliseconds to wait before the call.
     #[serde(default)]
     pub pause_ms: u64,
+    /// Calls that follow each other with the same number are made beside each
+    /// other; 0: this one is made alone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub group: u32,
+    /// How many calls of its group are open at the same time.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub at_once: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(group: &u32) -> bool {
+    *group == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_one(at_once: &u32) -> bool {
+    *at_once == 1
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Work {
+    /// The calls that are made beside each other, group after group.
+    pub fn groups(&self) -> impl Iterator<Item = &[Call]> {
+        let beside = |one: &Call, next: &Call| one.group > 0 && one.group == next.group;
+        self.calls.chunk_by(beside)
+    }
 }
 
 /// Content of a request.

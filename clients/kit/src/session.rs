@@ -161,6 +161,32 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_follow_each_other_with_one_number_are_made_beside_each_other() {
+        let call = |id, more: &str| {
+            format!(r#"{{"id":{id},"method":"GET","url":"http://127.0.0.1:1/"{more}}}"#)
+        };
+        let (beside, other) = (r#","group":2,"at_once":3"#, r#","group":3"#);
+        let calls = [
+            call(1, ""),
+            call(2, ""),
+            call(3, beside),
+            call(4, beside),
+            call(5, other),
+        ];
+        let line = format!(
+            r#"{{"protocol":1,"calls":[{}],"limits":{{}}}}"#,
+            calls.join(",")
+        );
+        let work = read_work(&mut line.as_bytes()).unwrap();
+        let groups: Vec<Vec<u32>> = work
+            .groups()
+            .map(|group| group.iter().map(|call| call.id).collect())
+            .collect();
+        assert_eq!(groups, [vec![1], vec![2], vec![3, 4], vec![5]]);
+        assert_eq!((work.calls[0].at_once, work.calls[2].at_once), (1, 3));
+    }
+
+    #[test]
     fn no_work_is_told_apart() {
         assert!(matches!(read_work(&mut &b""[..]), Err(NoWork::Nothing)));
         assert!(matches!(

@@ -99,6 +99,8 @@ fn node(script: &str, url: &str) -> Child {
             stream_body: false,
             resumable: false,
             pause_ms: 0,
+            group: 0,
+            at_once: 1,
         }],
         limits: Limits::default(),
     };

@@ -1,6 +1,7 @@
 //! One call: attempts, and within an attempt the hops of its redirects.
 
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use client_kit::messages::{Messages, State};
@@ -22,7 +23,7 @@ use crate::retry::{self, Ended};
 pub(crate) struct Client {
     pub(crate) policy: Policy,
     pub(crate) defects: Defects,
-    pool: Pool,
+    pool: Mutex<Pool>,
 }
 
 /// The requests of a call that may have reached a server.
@@ -39,12 +40,12 @@ impl Client {
         Self {
             policy: Policy::new(limits, &defects),
             defects,
-            pool: Pool::default(),
+            pool: Mutex::default(),
         }
     }
 
     /// Makes a call and reports it, once.
-    pub(crate) fn call(&mut self, call: &Call, messages: &Messages) -> io::Result<()> {
+    pub(crate) fn call(&self, call: &Call, messages: &Messages) -> io::Result<()> {
         let mut reporter = Reporter {
             call: call.id,
             messages,
@@ -60,7 +61,7 @@ impl Client {
         reporter.end(&ended, &self.defects)
     }
 
-    fn attempts(&mut self, request: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
+    fn attempts(&self, request: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
         let mut patience = self.policy.patience();
         let repeatable = request.may_arrive_twice(&self.defects);
         let mut history = History::default();
@@ -100,7 +101,7 @@ impl Client {
 
     /// Sends the request and follows redirects.
     pub(crate) fn attempt(
-        &mut self,
+        &self,
         request: &Request,
         patience: &Patience,
         history: &mut History,
@@ -133,7 +134,7 @@ impl Client {
 
     /// Sends one request on a kept or a new connection.
     fn send(
-        &mut self,
+        &self,
         request: &Request,
         patience: &Patience,
         history: &mut History,
@@ -155,9 +156,10 @@ impl Client {
         })
     }
 
-    fn send_once(&mut self, request: &Request, patience: &Patience) -> Result<Answer, Failure> {
+    fn send_once(&self, request: &Request, patience: &Patience) -> Result<Answer, Failure> {
         let origin = &request.url.origin;
-        let mut connection = match self.pool.take(origin, &self.defects) {
+        let kept = self.pool().take(origin, &self.defects);
+        let mut connection = match kept {
             Some(connection) => connection,
             None => Connection::open(origin, patience, &self.defects)?,
         };
@@ -168,9 +170,14 @@ impl Client {
         };
         let answer = exchange(&mut connection, request, terms)?;
         if answer.reusable || self.defects.has(Defect::ReusesPoisonedConnection) {
-            self.pool.put(origin.clone(), connection);
+            self.pool().put(origin.clone(), connection);
         }
         Ok(answer)
+    }
+
+    /// The connections, for a moment: calls may be made at the same time.
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -28,6 +28,7 @@ pub enum Defect {
     HidesBadGateway,
     HidesMisdirection,
     IdleTimerRunsThrough,
+    IgnoresAtOnce,
     IgnoresRetryAfter,
     IgnoresRetryAfterDate,
     KeepsPostOn303,
@@ -138,6 +139,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::IdleTimerRunsThrough,
         "idle-timer-runs-through",
         "the idle limit counts from the start of the call, not from the last byte",
+    ),
+    (
+        Defect::IgnoresAtOnce,
+        "ignores-at-once",
+        "calls that shall be made a few at a time are all made at the same time",
     ),
     (
         Defect::IgnoresRetryAfter,

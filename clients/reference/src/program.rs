@@ -2,15 +2,17 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use client_kit::messages::Messages;
-use client_kit::protocol::Work;
+use client_kit::protocol::{Call, Work};
 use client_kit::session::Session;
 
 use crate::call::Client;
 use crate::clock;
-use crate::defects::{self, Defects};
+use crate::defects::{self, Defect, Defects};
 
 const HELP: &str = "\
 The reference client of wirefault. Started by wirefault; it reads its work from stdin.
@@ -44,17 +46,45 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     }
 }
 
-/// Makes all calls of the work, one after the other, with one client object.
+/// Makes all calls of the work, group after group, with one client object.
 ///
 /// # Errors
 /// Nobody reads the messages any more.
 pub fn run(work: &Work, defects: &Defects, messages: &Messages) -> io::Result<()> {
-    let mut client = Client::new(&work.limits, defects.clone());
-    for call in &work.calls {
-        clock::sleep(Duration::from_millis(call.pause_ms));
-        client.call(call, messages)?;
+    let client = Client::new(&work.limits, defects.clone());
+    for group in work.groups() {
+        let at_once = group.first().map_or(1, |call| call.at_once as usize);
+        let at_once = if defects.has(Defect::IgnoresAtOnce) {
+            group.len()
+        } else {
+            at_once
+        };
+        make(group, at_once, &client, messages)?;
     }
     Ok(())
+}
+
+/// Makes the calls of a group, so many at the same time.
+fn make(group: &[Call], at_once: usize, client: &Client, messages: &Messages) -> io::Result<()> {
+    let next = AtomicUsize::new(0);
+    // Whoever is free takes the next one.
+    let work_off = || {
+        while let Some(call) = group.get(next.fetch_add(1, Ordering::Relaxed)) {
+            clock::sleep(Duration::from_millis(call.pause_ms));
+            client.call(call, messages)?;
+        }
+        Ok(())
+    };
+    if at_once <= 1 {
+        return work_off();
+    }
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work_off)).collect();
+        let ended = workers.into_iter().map(|worker| worker.join());
+        ended
+            .map(|ended| ended.unwrap_or_else(|_| Err(io::Error::other("a call broke"))))
+            .collect()
+    })
 }
 
 fn asked(mut args: impl Iterator<Item = String>) -> Asked {

@@ -31,11 +31,7 @@ enum Stage {
 
 impl Client {
     /// Makes an upload; `whole` has its URL, fields and content.
-    pub(crate) fn upload(
-        &mut self,
-        whole: &Request,
-        reporter: &mut Reporter<'_>,
-    ) -> io::Result<Ended> {
+    pub(crate) fn upload(&self, whole: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
         let patience = self.policy.patience();
         let mut history = History::default();
         let mut stage = Stage::Begin;

@@ -475,9 +475,40 @@ fn defects_of_waiting_wait_too_short_or_too_long() {
     assert!(waited("0", Some(Defect::ZeroMeansDefault)) >= second);
 }
 
+/// The most calls that were begun and had not reported.
+fn most_at_once(defects: &Defects) -> usize {
+    let slow = Act::Drip(answer(200, "", "ok"), Duration::from_millis(10));
+    let server = Server::start(vec![slow]);
+    let calls = (0..5).map(|_| {
+        let mut call = call("GET", server.url("/"));
+        (call.group, call.at_once) = (1, 2);
+        call
+    });
+    let messages = make(calls.collect(), Limits::default(), defects);
+    assert_eq!(shown(&messages), ["200:2"; 5].join(" "));
+    let (mut open, mut most) = (0, 0);
+    for message in &messages {
+        match message {
+            Message::Progress(progress) if progress.state == "pending" => open += 1,
+            Message::Report(_) => open -= 1,
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
+}
+
+#[test]
+fn of_a_group_only_so_many_calls_are_made_at_once() {
+    assert_eq!(most_at_once(&Defects::default()), 2);
+    let all = Defects::default().with(Defect::IgnoresAtOnce);
+    assert!(most_at_once(&all) > 2);
+}
+
 #[test]
 fn every_defect_has_a_case() {
     let waiting = [
+        Defect::IgnoresAtOnce,
         Defect::IgnoresRetryAfter,
         Defect::IgnoresRetryAfterDate,
         Defect::ReadsSecondsAsMilliseconds,

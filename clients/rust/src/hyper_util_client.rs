@@ -10,6 +10,8 @@ use std::fmt;
 use std::future::Future;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use client_kit::chain::chain;
@@ -21,6 +23,8 @@ use hyper::Request;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use tokio::task::JoinSet;
 
 use crate::content::Content;
 use crate::locked;
@@ -62,11 +66,28 @@ fn serve() -> Result<(), Failure> {
     runtime.block_on(async {
         let client = client(&session.work.limits);
         let total = session.work.limits.total_ms.map(Duration::from_millis);
-        for call in &session.work.calls {
-            pause(Duration::from_millis(call.pause_ms)).await;
-            match within(total, make(&client, call)).await {
-                Ok(response) => session.messages.response(call.id, response)?,
-                Err(error) => session.messages.error(call.id, links(error.as_ref()))?,
+        for group in session.work.groups() {
+            let group: Arc<[Call]> = group.into();
+            let next = Arc::new(AtomicUsize::new(0));
+            let at_once = group.first().map_or(1, |call| call.at_once);
+            let mut workers = JoinSet::new();
+            for _ in 0..at_once {
+                let (client, messages) = (client.clone(), session.messages.clone());
+                let (group, next) = (group.clone(), next.clone());
+                // Whoever is free takes the next one.
+                workers.spawn(async move {
+                    while let Some(call) = group.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        pause(Duration::from_millis(call.pause_ms)).await;
+                        match within(total, make(&client, call)).await {
+                            Ok(response) => messages.response(call.id, response)?,
+                            Err(error) => messages.error(call.id, links(error.as_ref()))?,
+                        }
+                    }
+                    io::Result::Ok(())
+                });
+            }
+            while let Some(ended) = workers.join_next().await {
+                ended??;
             }
         }
         // Connections live on meanwhile, so that whatever they still do is seen.

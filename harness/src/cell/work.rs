@@ -108,6 +108,8 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
         stream_body: call.stream_body,
         resumable: call.resumable,
         pause_ms: milliseconds(call.pause),
+        group: call.group,
+        at_once: call.at_once,
     })
 }
 

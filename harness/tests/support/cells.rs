@@ -52,6 +52,8 @@ pub(crate) fn call(id: u32) -> Call {
         id,
         line: 1,
         pause: Duration::ZERO,
+        group: 0,
+        at_once: 1,
         request: Request::Literal {
             method: "GET".to_owned(),
             url: Template(vec![

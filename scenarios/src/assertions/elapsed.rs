@@ -102,10 +102,18 @@ fn span(of: &Of, case: &Case<'_>) -> Option<Span> {
         });
     };
     let place = case.calls.iter().position(|call| call.id == id)?;
-    let from = match place.checked_sub(1) {
-        Some(before) => case.calls[before].report?.0,
-        None => work,
-    };
+    // Calls that are made beside each other begin when all before them are over.
+    let group = case.plan.calls.get(place)?.group;
+    let first = case.plan.calls.iter();
+    let first = first
+        .take(place)
+        .position(|one| group > 0 && one.group == group);
+    let before = case.calls.get(..first.unwrap_or(place))?;
+    let mut from = work;
+    for call in before {
+        let (report, _) = call.report?;
+        from = from.max(report);
+    }
     let pause = case.plan.calls.get(place)?.pause;
     let pause = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
     let report = case.calls[place].report.map(|(mark, _)| mark);
@@ -180,6 +188,22 @@ mod tests {
         assert_eq!(checked.doubts.len(), 1);
         let checked = story.check(&case(), &within(0, 150));
         assert_eq!(checked.names(), [FindingName::Hung]);
+    }
+
+    /// Both begin at 50 ms, and the second one reports first.
+    #[test]
+    fn of_a_call_beside_others_it_begins_when_all_before_them_were_over() {
+        let story = Story::default()
+            .client(50, ClientEvent::Work)
+            .shows(150, 2, 200, "")
+            .shows(450, 1, 200, "");
+        let beside = plan([server("api").step(respond(200))])
+            .call("GET", "api", "/1")
+            .call("GET", "api", "/2")
+            .at_once(2);
+        let check = |call, time| story.check_of(&beside, &within(time, time), &of_call(call));
+        check(2, 100).assert_good();
+        check(1, 400).assert_good();
     }
 
     #[test]

@@ -13,13 +13,16 @@ pub mod error;
 pub mod gap;
 pub mod header;
 pub mod honest;
+pub mod in_flight;
 pub mod order;
 pub mod outcome;
 pub mod per_key;
+pub mod rate;
 pub mod sent_body;
 pub mod sent_method;
 pub mod started;
 pub mod status;
+pub mod window;
 
 use std::time::Duration;
 
@@ -131,6 +134,12 @@ assertions! {
     ClientRead(Vec<client_read::ReadExpected>) in client_read;
     /// That the client ends its connections, and how soon.
     ClientClosed(client_closed::ClosedExpected) in client_closed;
+    /// Requests that were begun and not answered at the same time.
+    InFlight(Vec<Count>) in in_flight;
+    /// The most requests in any time of some length.
+    Rate(rate::RateExpected) in rate;
+    /// Requests between two moments.
+    Window(window::WindowExpected) in window;
 }
 
 /// What may be asked of an assertion's parameters, whichever they are.
@@ -190,15 +199,7 @@ pub struct Entry {
 }
 
 /// Assertions of the language that this version does not know yet.
-pub const NOT_YET: &[&str] = &[
-    "lookups",
-    "running",
-    "events",
-    "in_flight",
-    "rate",
-    "window",
-    "progress",
-];
+pub const NOT_YET: &[&str] = &["lookups", "running", "events", "progress"];
 
 /// The words that name an assertion.
 pub fn words() -> impl Iterator<Item = &'static str> + Clone {

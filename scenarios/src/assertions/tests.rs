@@ -88,6 +88,9 @@ fn every_form_of_the_language_decodes() {
         "header: { counter: \"api /end\", name: X, is: absent }",
         "sent_method: { \"api /end\": GET, api: POST }",
         "sent_body: { \"api /end\": empty, api: same }",
+        "in_flight: { \"api /end\": 1 }",
+        "rate: { counter: api, from: report, per: 1s, peak: 1 }",
+        "window: { counter: api, from: { after: 1s }, to: report, delivered: [0, 1] }",
         "client_closed: { server: api, how: fin, from: { after: 2s }, within: 1s }",
         "client_closed: { server: api, how: reset, from: { delivered: { server: api, count: 2 } }, within: 1s }",
         "client_closed: { server: api, how: any, from: { fired: moved }, within: 1s }",
@@ -110,6 +113,9 @@ fn every_form_of_the_language_decodes() {
         "sent_body: { api: {} }",
         "client_read: { api: {} }",
         "client_closed: { server: api }",
+        "in_flight: { api: {} }",
+        "rate: { counter: api, per: 1s, peak: {} }",
+        "window: { counter: api, from: report, for: 1s, delivered: {} }",
     ] {
         assert!(decoded(text, Level::Info).is_ok(), "{text}");
         assert!(decoded(text, Level::Must).is_err(), "{text}");

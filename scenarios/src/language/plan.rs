@@ -215,8 +215,29 @@ pub struct Call {
     pub line: u32,
     /// Wait before it.
     pub pause: Duration,
+    /// Calls with the same number, which follow each other, are made beside each
+    /// other; 0: this one is made alone.
+    #[serde(default, skip_serializing_if = "is_alone")]
+    pub group: u32,
+    /// How many of its group are open at the same time.
+    #[serde(default = "at_once", skip_serializing_if = "is_single")]
+    pub at_once: u32,
     /// What is to be sent.
     pub request: Request,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_alone(group: &u32) -> bool {
+    *group == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_single(at_once: &u32) -> bool {
+    *at_once == 1
+}
+
+fn at_once() -> u32 {
+    1
 }
 
 impl Call {

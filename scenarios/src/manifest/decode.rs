@@ -90,6 +90,7 @@ static ERROR: Keys = Keys::new(
 const ABILITIES: &[(&str, Ability)] = &[
     ("literal", Ability::Literal),
     ("calls", Ability::Calls),
+    ("at-once", Ability::AtOnce),
     ("streams-body", Ability::StreamsBody),
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),

@@ -170,6 +170,8 @@ pub enum Ability {
     Literal,
     /// Several calls by one client object.
     Calls,
+    /// Several calls at the same time by one client object.
+    AtOnce,
     /// A body handed over as a stream.
     StreamsBody,
     /// Follows redirects.

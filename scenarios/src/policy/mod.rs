@@ -112,6 +112,9 @@ pub fn not_computable(servers: &[ServerPlan], calls: &[Call]) -> Option<&'static
     if calls.iter().any(at_localhost) {
         return Some(SEVERAL_ADDRESSES);
     }
+    if calls.iter().any(|call| call.at_once > 1) {
+        return Some("calls are made `at_once`, and the walk makes one after the other");
+    }
     let mut ports = servers.iter();
     if ports.any(|server| matches!(server.listen, Listen::Phases(_))) {
         return Some("a port has phases by time, and the walk has no clock");

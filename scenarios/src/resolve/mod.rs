@@ -43,6 +43,10 @@ pub struct ResolvedCall {
     pub resumable: bool,
     /// Wait before it.
     pub pause: Duration,
+    /// Which calls it is made beside; 0: none.
+    pub group: u32,
+    /// How many of them are open at the same time.
+    pub at_once: u32,
 }
 
 /// The scripts of a case's servers, in the order of the file.
@@ -155,6 +159,8 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                     stream_body: *body_as == BodyAs::Stream,
                     resumable: false,
                     pause: Duration::ZERO,
+                    group: 0,
+                    at_once: 1,
                 },
                 Request::Operation {
                     operation,
@@ -171,6 +177,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                 }
             };
             resolved.pause = call.pause;
+            (resolved.group, resolved.at_once) = (call.group, call.at_once);
             Some(resolved)
         })
         .collect()
@@ -207,6 +214,8 @@ fn operation_call(
         stream_body: false,
         resumable: false,
         pause: Duration::ZERO,
+        group: 0,
+        at_once: 1,
     }
 }
 

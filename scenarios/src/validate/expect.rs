@@ -94,6 +94,7 @@ pub const FINDINGS: &[FindingName] = &[
     FindingName::CauseLost,
     FindingName::Crashed,
     FindingName::NotCancelled,
+    FindingName::TooManyInFlight,
 ];
 
 type Case<'a> = (&'a [ServerPlan], &'a [Call], &'a Limits);
@@ -302,7 +303,8 @@ mod tests {
             | FindingName::WrongOrder
             | FindingName::CauseLost
             | FindingName::Crashed
-            | FindingName::NotCancelled => 24,
+            | FindingName::NotCancelled
+            | FindingName::TooManyInFlight => 25,
         };
         let distinct: std::collections::BTreeSet<_> = FINDINGS.iter().collect();
         assert_eq!(distinct.len(), counted(FINDINGS[0]));

@@ -125,6 +125,7 @@ const NEEDS: &[(&str, Ability)] = &[
 const IMPLIED: &[(&str, &str)] = &[
     ("literal", "a call with a method and a URL"),
     ("calls", "`calls`"),
+    ("at-once", "`at_once`"),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -195,6 +196,9 @@ pub(super) fn all_needs(
 fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<Ability> {
     let mut needs = BTreeSet::new();
     for call in calls {
+        if call.at_once > 1 {
+            needs.insert(Ability::AtOnce);
+        }
         if let Request::Literal { url, body_as, .. } = &call.request {
             needs.insert(Ability::Literal);
             if url.is_at_localhost() {

@@ -14,6 +14,9 @@ use crate::reading::{Reading, all_good, content, names};
 /// Most calls of one case.
 pub(super) const MOST_CALLS: u64 = 1000;
 
+/// Most calls at the same time.
+const MOST_AT_ONCE: u64 = 100;
+
 macro_rules! call_keys {
     ($of:literal, $($more:expr),*) => {
         Keys::new(
@@ -46,6 +49,7 @@ macro_rules! call_keys {
             Rule::With("at", "operation"),
             Rule::WithWord("size", "operation", "upload"),
             Rule::WithWord("resumable", "operation", "upload"),
+            Rule::With("at_once", "repeat"),
         ])
         .elsewhere(&[
             ("text", "`body`"),
@@ -73,9 +77,32 @@ static CALLS: Keys = call_keys!(
     ("repeat", "how often it is made", || Kind::Number(
         1..=MOST_CALLS
     )
-    .by_default(1))
+    .by_default(1)),
+    (
+        "at_once",
+        "with `repeat`: how many are made at the same time",
+        || Kind::Number(2..=MOST_AT_ONCE)
+    )
 )
-.not_yet(&["via", "look_up", "at_once"]);
+.not_yet(&["via", "look_up"]);
+
+/// How a call stands among the others.
+#[derive(Clone, Copy)]
+struct Among {
+    pause: Duration,
+    repeat: u64,
+    group: u32,
+    at_once: u32,
+}
+
+impl Among {
+    const ALONE: Self = Self {
+        pause: Duration::ZERO,
+        repeat: 1,
+        group: 0,
+        at_once: 1,
+    };
+}
 
 const BODY_AS: &[(&str, BodyAs)] = &[("buffer", BodyAs::Buffer), ("stream", BodyAs::Stream)];
 
@@ -115,7 +142,7 @@ fn url_kind() -> Kind {
     const REST: &str = r"(?:[/?][^\s\x00-\x1f\x7f-\x9f]*)?";
     let user = USER.replace("IN_BRACES", IN_BRACES);
     Kind::fits(format!(
-        r"(?:{SERVER}|http://(?:{user})?\{{{NAME}\.host\}}:\{{{NAME}\.port\}}){REST}"
+        r"(?:{SERVER}|http://(?:{user})?(?:\{{{NAME}\.host\}}|localhost):\{{{NAME}\.port\}}){REST}"
     ))
 }
 
@@ -124,18 +151,18 @@ pub(super) fn calls(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<
     let (form, _, node) = document.one_of(&["call", "calls"], reading.out)?;
     if form == "call" {
         let fields = node.fields(&CALL, reading.out)?;
-        return one_call(&fields, 1, Duration::ZERO, reading).map(|call| vec![call]);
+        return one_call(&fields, 1, Among::ALONE, reading).map(|call| vec![call]);
     }
     let items = node.filled_list("`calls`", reading.out)?;
     let mut calls = Vec::new();
     let mut good = true;
     let mut id = 0;
-    for item in items {
-        let Some((fields, repeat, pause)) = entry(item, reading) else {
+    for (place, item) in (1..).zip(items) {
+        let Some((fields, among)) = entry(item, place, reading) else {
             good = false;
             continue;
         };
-        if u64::from(id) + repeat > MOST_CALLS {
+        if u64::from(id) + among.repeat > MOST_CALLS {
             let title = "too many calls";
             let out = &mut *reading.out;
             out.report(ids::TOO_MANY_CALLS, &item.span, title)
@@ -143,9 +170,9 @@ pub(super) fn calls(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<
                 .help("repeat it less often");
             return None;
         }
-        for _ in 0..repeat {
+        for _ in 0..among.repeat {
             id += 1;
-            match one_call(&fields, id, pause, reading) {
+            match one_call(&fields, id, among, reading) {
                 Some(call) => calls.push(call),
                 None => good = false,
             }
@@ -154,7 +181,7 @@ pub(super) fn calls(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<
     good.then_some(calls)
 }
 
-fn entry<'n>(item: &'n Node, reading: &mut Reading<'_>) -> Option<(Fields<'n>, u64, Duration)> {
+fn entry<'n>(item: &'n Node, place: u32, reading: &mut Reading<'_>) -> Option<(Fields<'n>, Among)> {
     let fields = item.fields(&CALLS, reading.out)?;
     let repeat = fields
         .get("repeat")
@@ -162,16 +189,31 @@ fn entry<'n>(item: &'n Node, reading: &mut Reading<'_>) -> Option<(Fields<'n>, u
     let pause = fields
         .get("pause")
         .map(|node| node.duration("`pause`", reading.out));
-    let repeat = all_good(repeat)?.unwrap_or(1);
-    Some((fields, repeat, all_good(pause)?.unwrap_or_default()))
+    let at_once = fields.entry("at_once").map(|(key, node)| {
+        let number = node.number("`at_once`", 2..=MOST_AT_ONCE, reading.out)?;
+        if repeat.flatten().is_none_or(|repeat| repeat < number) && repeat != Some(None) {
+            reading
+                .out
+                .report(ids::KEY_WITHOUT, &key.span, "`at_once` needs `repeat`")
+                .label(format!("there are no {number} calls to be made at once"))
+                .help(format!(
+                    "add `repeat: {number}` or more, and `{{n}}` to the URL"
+                ));
+            return None;
+        }
+        u32::try_from(number).ok()
+    });
+    let at_once = all_good(at_once)?;
+    let among = Among {
+        pause: all_good(pause)?.unwrap_or_default(),
+        repeat: all_good(repeat)?.unwrap_or(1),
+        group: at_once.map_or(0, |_| place),
+        at_once: at_once.unwrap_or(1),
+    };
+    Some((fields, among))
 }
 
-fn one_call(
-    fields: &Fields<'_>,
-    id: u32,
-    pause: Duration,
-    reading: &mut Reading<'_>,
-) -> Option<Call> {
+fn one_call(fields: &Fields<'_>, id: u32, among: Among, reading: &mut Reading<'_>) -> Option<Call> {
     reading.call = Some(id);
     let request = match fields.one_of(&["url", "operation"], reading.out) {
         Some(("operation", ..)) => operation(fields, reading),
@@ -182,7 +224,9 @@ fn one_call(
     Some(Call {
         id,
         line: reading.out.line(&fields.node.span),
-        pause,
+        pause: among.pause,
+        group: among.group,
+        at_once: among.at_once,
         request: request?,
     })
 }

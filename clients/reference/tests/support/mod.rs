@@ -156,6 +156,8 @@ pub(crate) fn call(method: &str, url: String) -> Call {
         stream_body: false,
         resumable: false,
         pause_ms: 0,
+        group: 0,
+        at_once: 1,
     }
 }
 

@@ -65,6 +65,11 @@ pub fn of_effects() -> Kind {
     Kind::names("[a-z0-9_-]{1,40}", FILLED, count().expected())
 }
 
+/// What is expected of one count.
+pub(crate) fn one_count() -> Kind {
+    count().expected()
+}
+
 fn count() -> Kind {
     Kind::matcher(Kind::Number(0..=MOST))
 }
@@ -115,6 +120,11 @@ pub fn decode_effects(
             expected: expected?,
         })
     })
+}
+
+/// A count that stands as a value.
+pub(crate) fn number_of(node: &Node, what: &str, scope: &mut Scope<'_>) -> Option<Expected<u64>> {
+    number(node, what, false, scope)
 }
 
 /// The name of a server.

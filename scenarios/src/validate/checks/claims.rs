@@ -245,11 +245,9 @@ fn above_cap(view: &View<'_>, expectation: &Expectation, node: &Node, reading: &
 /// Calls that are judged one by one must be told apart by what they send.
 fn alike_calls(view: &View<'_>, reading: &mut Reading<'_>) {
     let plan = view.plan;
-    if plan
-        .expect
-        .iter()
-        .all(|expectation| expectation.of.call.is_none())
-    {
+    let beside = plan.calls.iter().any(|call| call.at_once > 1);
+    let about = |one: &Expectation| one.of.call.is_some();
+    if !beside && !plan.expect.iter().any(about) {
         return;
     }
     let mut seen = BTreeSet::new();
@@ -269,7 +267,11 @@ fn alike_calls(view: &View<'_>, reading: &mut Reading<'_>) {
                     &key.span,
                     "two calls cannot be told apart",
                 )
-                .label("the same method and URL, and an expectation is about one of them")
+                .label(if beside {
+                    "the same method and URL, and calls are made `at_once`"
+                } else {
+                    "the same method and URL, and an expectation is about one of them"
+                })
                 .help("put `{n}` into the URL, or give each call a URL of its own");
             return;
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::View;
 use super::claims::expectations;
 use crate::assertions::Assertion;
+use crate::assertions::window::Until;
 use crate::document::ids;
 use crate::moment::Moment;
 use crate::plan::Plan;
@@ -37,6 +38,10 @@ fn watched(assertion: &Assertion) -> Option<Duration> {
             let closing = closed.is.as_ref()?;
             (closing.from == Moment::Report).then_some(closing.within)
         }
+        Assertion::Window(window) => match &window.until {
+            Until::For(time) => (window.from == Moment::Report).then_some(*time),
+            Until::To(_) => None,
+        },
         _ => None,
     }
 }
