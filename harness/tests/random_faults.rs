@@ -96,7 +96,7 @@ fn behaviour() -> impl Strategy<Value = String> {
         status
             .clone()
             .prop_map(|status| format!("respond: {{ status: {status} }}")),
-        (status, 0..2_u8).prop_map(|(status, wait)| format!(
+        (status.clone(), 0..2_u8).prop_map(|(status, wait)| format!(
             "respond: {{ status: {status}, retry_after: {{ seconds: {} }} }}",
             u64::from(wait) * 86_400
         )),
@@ -108,9 +108,16 @@ fn behaviour() -> impl Strategy<Value = String> {
             "respond: {{ status: 200, body: {{ text: \"ok\" }}, \
              cut: {{ after: {{ head: {at} }}, with: {end} }} }}"
         )),
-        (point, end()).prop_map(|(point, end)| format!("cut: {{ after: {point}, with: {end} }}")),
+        (point.clone(), end())
+            .prop_map(|(point, end)| format!("cut: {{ after: {point}, with: {end} }}")),
         (300..309_u16, location).prop_map(|(status, to)| format!(
             "respond: {{ status: {status}, headers: {{ Location: \"{to}\" }} }}"
+        )),
+        (1..4_u8, status).prop_map(|(times, status)| format!(
+            "respond: {{ status: {status}, interim: [ {{ status: 103, times: {times} }} ] }}"
+        )),
+        (point.clone(), 200..600_u16).prop_map(|(point, status)| format!(
+            "reads: {point}\n        respond: {{ status: {status} }}"
         )),
         Just("raw: [ { text: \"HTTP/1.1 2x0 OK\\r\\n\\r\\n\" } ]".to_owned()),
         Just(

@@ -15,7 +15,7 @@ use crate::expected::Expected;
 use crate::expected::counts::{Count, EffectCount};
 use crate::faults::Fault;
 use crate::faults::cut::Cut;
-use crate::faults::respond::{Framing, Respond};
+use crate::faults::respond::Respond;
 use crate::judge::case::Case;
 use crate::judge::checked::Checked;
 use crate::judge::facts::Facts;
@@ -239,15 +239,7 @@ impl StepPlan {
 pub(crate) fn respond(status: u16) -> StepPlan {
     step(Fault::Respond(Respond {
         status,
-        headers: Vec::new(),
-        retry_after: None,
-        body: None,
-        framing: Framing::Length,
-        says_length: None,
-        chunks: Vec::new(),
-        drip: None,
-        stall: None,
-        cut: None,
+        ..Respond::plain()
     }))
 }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use proptest::prelude::*;
 use scenarios::faults::cut::Cut;
 use scenarios::faults::raw::{Raw, RawPart};
-use scenarios::faults::respond::{Framing, Respond, ResponsePoint, RetryAfter};
+use scenarios::faults::respond::{Framing, Interim, Respond, ResponsePoint, RetryAfter};
 use scenarios::faults::{self, Fault};
 use scenarios::plan::{Content, StepPlan};
 use scenarios::rendering::{Format, Rendering};
 use scenarios::template::{Bindings, Piece, Template};
-use scripted_servers::script::{Times, When};
+use scripted_servers::script::Times;
 use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint, WireProgram, WireStep};
 
 fn step(fault: Fault) -> StepPlan {
@@ -150,6 +150,47 @@ fn an_early_answer_begins_at_its_point_and_is_a_fault_with_a_proof() {
     let read = "ReadUntil(Head(All))";
     let acts = acts(&program(&early));
     assert_eq!(acts, [read, "send 38", "AwaitAcknowledged", "fired"]);
+}
+
+#[test]
+fn interim_answers_come_first_and_the_answer_is_told_behind_them() {
+    let hints = Interim {
+        status: 103,
+        headers: vec![("Link".to_owned(), Template::text("</a>"))],
+        times: Times::Count(2),
+    };
+    let program = of(Respond {
+        interim: vec![hints.clone()],
+        ..Respond::plain()
+    });
+    let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(shown(&program), format!("{hint}{hint}{answer}"));
+    assert_eq!(program.answer_from, 3);
+    let endless = of(Respond {
+        interim: vec![Interim {
+            times: Times::Always,
+            ..hints
+        }],
+        ..Respond::plain()
+    });
+    let expected = ["endless 40 None", "fired", "End(Close)"];
+    assert_eq!(acts(&endless)[1..], expected);
+    assert_eq!(endless.answer, None);
+    assert_eq!(endless.answer_from, usize::MAX);
+}
+
+#[test]
+fn interim_answers_in_exact_bytes_are_not_the_answer() {
+    let part = |text: &str| RawPart::Text(Template::text(text));
+    let parts = vec![
+        part("HTTP/1.1 103 X\r\n"),
+        part("\r\nHTTP/1.1 100 X\r\n\r\n"),
+        part("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    ];
+    let program = program(&step(Fault::Raw(Raw { parts })));
+    assert_eq!(program.answer_from, 3);
+    assert_eq!(program.answer.expect("an answer").status, Some(200));
 }
 
 #[test]

@@ -169,7 +169,12 @@ pub enum What {
         #[serde(default)]
         since_us: u64,
     },
-    /// The first byte of the answer went out.
+    /// `100 Continue` was sent to a request that expects it.
+    Continued {
+        /// Time just before it was handed to the kernel.
+        handed_us: u64,
+    },
+    /// The first byte of the answer went out; interim answers are none.
     Answering {
         /// What it is.
         answer: Answer,
@@ -177,7 +182,8 @@ pub enum What {
     /// The last byte of the answer, or of what a cut leaves of it, was handed
     /// to the kernel.
     Answered {
-        /// Bytes of this exchange handed to the kernel.
+        /// Bytes of the answer handed to the kernel, interim answers before it
+        /// left out.
         bytes: u64,
         /// Time just before the last of them were handed over. No client can
         /// have acted on the whole answer earlier, while this event itself may
@@ -216,6 +222,10 @@ pub enum What {
         /// sent. Then it came somewhen before this event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arrived_us: Option<u64>,
+        /// The last sign of life on the connection before: bytes that came, bytes
+        /// that were taken from the server, or a look at the socket.
+        #[serde(default)]
+        alive_us: u64,
     },
     /// The server is just about to end the connection. Recorded first, so that
     /// no client can have acted on it earlier.

@@ -34,7 +34,7 @@
 //!         WireStep::End(End::Reset),
 //!     ],
 //!     answer: None,
-//!     verbatim: false,
+//!     ..WireProgram::default()
 //! };
 //! let script = vec![Step::new(lost), Step::answer(200, "ok")];
 //! let running = armed.serve(vec![ServerScript::new("api").script(script)])?;

@@ -53,6 +53,7 @@ async fn exchange_steps<T: Transport>(line: &mut Connection<T>) -> Result<After,
         line.read_until(RequestPoint::Head(Position::All)).await?;
         let queue = line.exchange.as_ref().and_then(|exchange| exchange.queue);
         if queue.is_some_and(|queue| server.chooses_by_content(queue)) {
+            line.let_continue().await?;
             line.read_until(RequestPoint::Request).await?;
         }
     }

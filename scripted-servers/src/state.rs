@@ -295,6 +295,6 @@ fn not_found(with_content: bool) -> WireProgram {
             body_sha256: Some(crate::digest::sha256(content.as_bytes())),
             whole: true,
         }),
-        verbatim: false,
+        ..WireProgram::default()
     }
 }

@@ -31,6 +31,37 @@ pub struct WireProgram {
     /// Whether every byte goes out as it stands, whatever the request's method.
     /// Then also an answer to HEAD is sent to its end.
     pub verbatim: bool,
+    /// Place of the first step that belongs to the answer. What the steps before
+    /// it send are interim answers (1xx, RFC 9110 section 15.2), of which
+    /// `answer`, `Answering` and `Answered` say nothing.
+    pub answer_from: usize,
+    /// Whether what this program proves lies in the content of its answer, which
+    /// an answer to HEAD does not have.
+    pub proves_content: bool,
+    /// What is done when a request expects `100` before it sends its content.
+    pub continues: Continue,
+}
+
+/// What a server does with `Expect: 100-continue` (RFC 9110 section 10.1.1).
+///
+/// The rule: a server that is about to read the content of a request that
+/// expects it sends `100 Continue` first, at once, whether some of the content
+/// has come already or not. So it does not depend on who is faster. It sends none
+/// to a request without content, none to HTTP/1.0, and none when it answers or
+/// ends the connection before it wants any content: then its answer is the only
+/// one. A step can say otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Continue {
+    /// `100` is sent at once.
+    #[default]
+    Sent,
+    /// It is never sent; the content is waited for. A client that leaves while it
+    /// waits has met the fault.
+    Never,
+    /// It is sent so long after the head has arrived, unless content comes first;
+    /// then nothing was late, and nothing is proved.
+    After(Duration),
 }
 
 impl WireProgram {
@@ -59,7 +90,7 @@ impl WireProgram {
                 body_sha256: Some(crate::digest::sha256(body)),
                 whole: true,
             }),
-            verbatim: false,
+            ..Self::default()
         }
     }
 }

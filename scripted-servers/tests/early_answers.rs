@@ -49,6 +49,7 @@ fn an_answer_at_a_point_comes_first_and_the_rest_of_the_request_is_read_behind_i
         client.write_all(&request[sent..]).unwrap();
         client.write_all(GET.as_bytes()).unwrap();
         assert_eq!(read_exactly(&mut client, NEXT.len()), NEXT.as_bytes());
+        served.wait_for("the proof", |what| matches!(what, What::Fired { .. }));
         let happened = served.end();
         assert_eq!(happened.fired(), ["early"], "{point:?}");
         assert_eq!(happened.counts.delivered, 2);
@@ -60,6 +61,7 @@ fn a_request_that_is_never_finished_was_answered_and_not_delivered() {
     let served = serve_wire(answer_after(RequestPoint::Head(Position::All)));
     let mut client = served.send(&POST[..POST.len() - 1]);
     read_exactly(&mut client, ANSWER.len());
+    served.wait_for("the proof", |what| matches!(what, What::Fired { .. }));
     drop(client);
     served.wait_for("its end", |what| matches!(what, What::Closed { .. }));
     let happened = served.end();

@@ -79,7 +79,7 @@ fn an_answer_is_told_with_its_first_and_its_last_byte() {
     let program = WireProgram {
         steps,
         answer: Some(answer.clone()),
-        verbatim: false,
+        ..WireProgram::default()
     };
     let served = serve_steps(vec![Step::new(program)]);
     let mut client = served.send(GET);
@@ -256,7 +256,7 @@ fn an_answer_to_head_has_no_content_and_nothing_happens_inside_that() {
         let first = Step::new(WireProgram {
             steps: [vec![READ], steps.clone()].concat(),
             answer: Some(whole(is_whole)),
-            verbatim: false,
+            ..WireProgram::default()
         });
         let served = serve_steps(vec![first, Step::answer(200, "next")]);
         let mut client = served.send(HEAD);
@@ -295,6 +295,7 @@ fn a_program_that_is_sent_as_it_stands_is_so_to_head_as_well() {
             ],
             answer: Some(content.clone()),
             verbatim,
+            ..WireProgram::default()
         });
         let served = serve_steps(vec![first, Step::answer(200, "next")]);
         let mut client = served.send("HEAD / HTTP/1.1\r\nHost: api\r\n\r\n");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use harness::run::{CellDone, CellJob, Client, RunOptions, run_cells};
 use scenarios::evidence::{ClientEvent, Entry, Event};
 use scenarios::faults::Fault;
-use scenarios::faults::respond::{Framing, Respond};
+use scenarios::faults::respond::Respond;
 use scenarios::manifest::{Ability, Manifest, Policy, Start};
 use scenarios::plan::{
     BodyAs, Call, CaseName, Content, LanesRequired, Limits, Plan, QueuePlan, Request, ServerPlan,
@@ -67,16 +67,8 @@ pub(crate) fn call(id: u32) -> Call {
 
 fn server() -> ServerPlan {
     let respond = Respond {
-        status: 200,
-        headers: Vec::new(),
-        retry_after: None,
         body: Some(Content::Text(Template::text("ok"))),
-        framing: Framing::Length,
-        says_length: None,
-        chunks: Vec::new(),
-        drip: None,
-        stall: None,
-        cut: None,
+        ..Respond::plain()
     };
     let step = StepPlan {
         times: Times::Always,

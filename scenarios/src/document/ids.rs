@@ -107,6 +107,7 @@ ids! {
     CONTRADICTION = "contradiction", "An expectation that the script can not fulfil.";
     INEXACT = "inexact", "An exact count where chance decides what has arrived.";
     NOTHING_TO_COMPARE = "nothing-to-compare", "A field that is compared where only one request can come.";
+    BEYOND_QUIET = "beyond-quiet", "A time behind the report for which nobody would watch.";
     IMPOSSIBLE_FINDING = "impossible-finding", "A finding that no expectation of the scenario can give.";
     // Manifests.
     NO_SUCH_PLACEHOLDER = "no-such-placeholder", "A `{name}` that a command line does not know.";

@@ -75,7 +75,8 @@ impl Behaviour for Cut {
         WireProgram {
             steps: program.end(proof, self.with),
             answer: None,
-            verbatim: false,
+            continues: step.continues,
+            ..WireProgram::default()
         }
     }
 

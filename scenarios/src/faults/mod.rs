@@ -11,7 +11,7 @@ pub mod respond;
 
 use std::time::Duration;
 
-use scripted_servers::wire::{Answer, Position, RequestPoint, WireProgram};
+use scripted_servers::wire::{Answer, Continue, Position, RequestPoint, WireProgram};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use common::shown;
@@ -30,6 +30,7 @@ macro_rules! behaviours {
         /// What the wire shows in a step.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
+        #[expect(clippy::large_enum_variant, reason = "a Plan holds few, and most are the largest")]
         pub enum Fault {
             $($(#[$doc])* $name($file::$name),)+
         }
@@ -306,5 +307,6 @@ impl StepPlan {
             || !self.delay.is_zero()
             || self.then.is_some()
             || self.answers_early()
+            || self.continues != Continue::Sent
     }
 }

@@ -19,7 +19,7 @@ use crate::manifest::ErrorKind;
 use crate::plan::StepPlan;
 use crate::reading::Reading;
 use crate::rendering::Rendering;
-use crate::template::Template;
+use crate::template::{Bindings, Template};
 
 /// `raw: [{text: "HTTP/1.1 200 OK\r\n\r\n"}, {pause: 5ms}, {hex: "00ff"}]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +91,8 @@ impl Behaviour for Raw {
     fn program(&self, step: &StepPlan, with: &Rendering<'_>) -> WireProgram {
         let mut program = Program::begin(step);
         let mut all = Vec::new();
+        let interim = answer::interim_end(&self.bytes(with.bindings));
+        let mut answer_from = 0;
         for part in &self.parts {
             let bytes = match part {
                 RawPart::Text(text) => text.render(with.bindings).into_bytes(),
@@ -102,11 +104,17 @@ impl Behaviour for Raw {
             };
             all.extend_from_slice(&bytes);
             program.steps.push(WireStep::Send(bytes.into()));
+            if all.len() <= interim {
+                answer_from = program.steps.len();
+            }
         }
         WireProgram {
             steps: program.keep(),
             answer: Some(answer::answer(&all)),
             verbatim: true,
+            answer_from,
+            continues: step.continues,
+            ..WireProgram::default()
         }
     }
 
@@ -159,6 +167,20 @@ impl Behaviour for Raw {
     /// Of raw bytes nobody says what they mean, so what was given is all.
     fn is_all_sent(&self, _: Option<&Answer>) -> bool {
         true
+    }
+}
+
+impl Raw {
+    fn bytes(&self, names: &Bindings) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for part in &self.parts {
+            match part {
+                RawPart::Text(text) => bytes.extend(text.render(names).into_bytes()),
+                RawPart::Hex(hex) => bytes.extend(hex),
+                RawPart::Pause(_) => {}
+            }
+        }
+        bytes
     }
 }
 

@@ -10,6 +10,7 @@ mod writer;
 use std::time::Duration;
 
 use scripted_servers::digest::sha256;
+use scripted_servers::script::Times;
 use scripted_servers::wire::{Answer, End, Position, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,9 @@ pub struct Respond {
     pub headers: Vec<(String, Template)>,
     /// Retry-After (RFC 9110 section 10.2.3).
     pub retry_after: Option<RetryAfter>,
+    /// Interim answers before it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interim: Vec<Interim>,
     /// Content; none: empty.
     pub body: Option<Content>,
     /// How the end of the content is told.
@@ -49,6 +53,18 @@ pub struct Respond {
     pub stall: Option<(ResponsePoint, Duration)>,
     /// End after a point.
     pub cut: Option<(ResponsePoint, End)>,
+}
+
+/// An interim answer (RFC 9110 section 15.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interim {
+    /// 100 to 199, but not 101.
+    pub status: u16,
+    /// Header fields in order.
+    pub headers: Vec<(String, Template)>,
+    /// How often it is sent; always: the answer never comes.
+    pub times: Times,
 }
 
 /// How the end of the content is told (RFC 9112 section 6).
@@ -100,6 +116,15 @@ impl Behaviour for Respond {
             at: 0,
             program: Program::begin(step),
         };
+        if let Some(unit) = writer.interim(self, with) {
+            return WireProgram {
+                steps: writer.without_end(unit),
+                answer_from: usize::MAX,
+                continues: step.continues,
+                ..WireProgram::default()
+            };
+        }
+        let answer_from = writer.program.steps.len();
         if let Some((point, pause)) = self.stall {
             writer.send_until(message.offset(point));
             writer.program.steps.push(WireStep::AwaitAcknowledged);
@@ -112,7 +137,9 @@ impl Behaviour for Respond {
         WireProgram {
             steps,
             answer: Some(answer),
-            verbatim: false,
+            answer_from,
+            continues: step.continues,
+            ..WireProgram::default()
         }
     }
 
@@ -146,7 +173,7 @@ impl Behaviour for Respond {
     }
 
     fn ends_connection(&self) -> bool {
-        self.cut.is_some() || self.framing == Framing::Close
+        self.cut.is_some() || self.framing == Framing::Close || self.is_never_answered()
     }
 
     fn may_succeed(&self) -> bool {
@@ -154,10 +181,11 @@ impl Behaviour for Respond {
             && self.cut.is_none()
             && self.promises_no_more_than_it_sends()
             && !self.is_endless()
+            && !self.is_never_answered()
     }
 
     fn may_hang(&self) -> bool {
-        self.is_endless() || matches!(self.cut, Some((_, End::Hang)))
+        self.is_endless() || self.is_never_answered() || matches!(self.cut, Some((_, End::Hang)))
     }
 
     fn redirects(&self) -> Redirects {
@@ -191,7 +219,9 @@ impl Behaviour for Respond {
             Content::Text(text) | Content::Json(text) => Some(text),
             _ => None,
         });
-        let in_headers = self.headers.iter().map(|(_, value)| value);
+        let interim = self.interim.iter().flat_map(|one| &one.headers);
+        let in_headers = self.headers.iter().chain(interim);
+        let in_headers = in_headers.map(|(_, value)| value);
         in_body.chain(in_headers).collect()
     }
 }
@@ -203,6 +233,7 @@ impl Respond {
             status: 200,
             headers: Vec::new(),
             retry_after: None,
+            interim: Vec::new(),
             body: None,
             framing: Framing::Length,
             says_length: None,
@@ -216,6 +247,11 @@ impl Respond {
     /// Whether the content never ends.
     pub fn is_endless(&self) -> bool {
         matches!(self.body, Some(Content::Endless(_)))
+    }
+
+    /// Whether interim answers go on without end.
+    pub fn is_never_answered(&self) -> bool {
+        self.interim.iter().any(|one| one.times == Times::Always)
     }
 
     /// Whether an answer with this status never has content (RFC 9110 section

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use scripted_servers::script::{ConnectionAct, Listen, Route, Times, When};
-use scripted_servers::wire::{Effect, IdleEnd, RequestPoint};
+use scripted_servers::wire::{Continue, Effect, IdleEnd, RequestPoint};
 use serde::{Deserialize, Serialize};
 
 use crate::assertions::Assertion;
@@ -155,6 +155,9 @@ pub struct StepPlan {
     /// of it is there. What is left of it is read after the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<RequestPoint>,
+    /// What is done when a request expects `100` before it sends its content.
+    #[serde(default, skip_serializing_if = "is_sent")]
+    pub continues: Continue,
     /// The effect that is counted when the step's point is reached.
     pub applies: Option<Effect>,
     /// Between the point and the act.
@@ -167,6 +170,10 @@ pub struct StepPlan {
     pub required: bool,
 }
 
+fn is_sent(continues: &Continue) -> bool {
+    *continues == Continue::Sent
+}
+
 impl StepPlan {
     /// A step that takes one request and does nothing but show this.
     pub fn new(fault: Fault) -> Self {
@@ -176,6 +183,7 @@ impl StepPlan {
             when: When::default(),
             times: Times::Count(1),
             reads: None,
+            continues: Continue::Sent,
             applies: None,
             delay: Duration::ZERO,
             fault,

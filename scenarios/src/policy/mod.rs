@@ -102,12 +102,12 @@ pub fn predict(plan: &Plan, manifest: &Manifest) -> Prediction {
 /// Why no policy can be computed from a case, whatever the client; none when it
 /// can.
 pub fn not_computable(servers: &[ServerPlan], calls: &[Call]) -> Option<&'static str> {
-    if calls.iter().any(Call::is_resumable) {
-        return Some("a resumable upload is no request that is sent again as it is");
-    }
     let mut ports = servers.iter();
     if ports.any(|server| matches!(server.listen, Listen::Phases(_))) {
         return Some("a port has phases by time, and the walk has no clock");
+    }
+    if calls.iter().any(Call::is_resumable) {
+        return Some("a resumable upload is no request that is sent again as it is");
     }
     let queues = servers.iter().flat_map(|server| &server.queues);
     queues.flat_map(|queue| &queue.steps).find_map(|step| {

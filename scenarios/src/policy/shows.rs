@@ -2,6 +2,7 @@
 //! answer takes, and what comes in the end.
 
 use scripted_servers::script::ConnectionAct;
+use scripted_servers::wire::Continue;
 
 use crate::faults::Asker;
 use crate::faults::shown::{Arrives, Comes, Met, Period, WHOLE_IN_KERNEL, closed};
@@ -25,6 +26,11 @@ pub(super) fn unserved(act: ConnectionAct, content: u64) -> Met {
 
 /// What a step shows to a request with so much content.
 pub(super) fn step(plan: &Plan, step: &StepPlan, content: u64) -> Result<Met, String> {
+    if step.continues != Continue::Sent && content > 0 {
+        return Err(
+            "undocumented: whether and how long the client waits for 100 (Continue)".to_owned(),
+        );
+    }
     let names = &target::stand_ins(&plan.servers);
     let mut met = step.fault.behaviour().shows(&Asker { content, names })?;
     // A client may stop sending where it sees the answer.

@@ -12,7 +12,7 @@ use crate::faults::raw::{Raw, RawPart};
 use crate::faults::respond::{Framing, ResponsePoint, RetryAfter};
 use crate::manifest::{ErrorKind, Manifest, PolicyRule, StatusRange, WaitRule};
 use crate::matcher::Matcher;
-use crate::plan::{Content, Limits, Of, Plan, StepPlan};
+use crate::plan::{Content, Limits, Of, Plan, Request, StepPlan};
 use crate::template::Template;
 use crate::testing::{cut, cut_after, manifest, plan, redirect, respond, server, step, url};
 use crate::verdict::Outcome;
@@ -330,9 +330,9 @@ fn a_rule_can_ask_for_a_field_that_the_call_gives() {
     };
     let guarded = PolicyRule {
         header: vec!["If-Match".to_owned()],
-        ..on_status(503, 3)
+        ..on_statuses(503, 503, 3)
     };
-    let client = client([guarded, on_status(503, 1)]);
+    let client = client([guarded, on_statuses(503, 503, 1)]);
     assert_eq!(exact(&predict(&with("if-match"), &client), "api"), 3);
     assert_eq!(exact(&predict(&with("If-None-Match"), &client), "api"), 1);
 }

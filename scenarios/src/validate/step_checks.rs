@@ -1,7 +1,7 @@
 //! What about one step, and about the steps of a queue, cannot be.
 
 use scripted_servers::script::{Times, When};
-use scripted_servers::wire::{Position, RequestPoint};
+use scripted_servers::wire::{Continue, Position, RequestPoint};
 
 use crate::document::decode::Fields;
 use crate::document::{Node, ids};
@@ -71,6 +71,18 @@ fn check_wire(step: &StepPlan, fields: &Fields<'_>, reading: &mut Reading<'_>) {
             .label("`reads` says when an answer begins")
             .help("remove it; `cut: {after: ...}` has a point of its own");
     }
+    if let Some((key, _)) = fields.entry("continue")
+        && matches!(
+            step.request_point(),
+            RequestPoint::Head(_) | RequestPoint::Body(Position::Bytes(0))
+        )
+    {
+        reading
+            .out
+            .report(ids::CANNOT_FIRE, &key.span, "no 100 is due here")
+            .label("this step acts before it reads any content")
+            .help("remove it, or move the point behind the head");
+    }
     let RequestPoint::Head(position) = step.request_point() else {
         return;
     };
@@ -129,7 +141,7 @@ pub(super) fn order(steps: &[StepPlan], items: &[Node], reading: &mut Reading<'_
     let by_content = steps.iter().find(|step| step.when.json.is_some());
     for (at, (step, node)) in steps.iter().zip(items).enumerate() {
         if let Some(chooser) = by_content
-            && step.answers_early()
+            && (step.answers_early() || step.continues != Continue::Sent)
         {
             reading
                 .out
@@ -142,7 +154,7 @@ pub(super) fn order(steps: &[StepPlan], items: &[Node], reading: &mut Reading<'_
                     "the `json` in line {} is looked at in the whole request",
                     chooser.line
                 ))
-                .help("choose by a header or a route, or remove `reads`");
+                .help("choose by a header or a route, or remove `reads` and `continue`");
         }
         let before = &steps[..at];
         let taken = before

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use scripted_servers::script::{Route, Times};
-use scripted_servers::wire::{Effect, IdleEnd, KeySource};
+use scripted_servers::wire::{Continue, Effect, IdleEnd, KeySource};
 
 use crate::document::decode::{Fields, Keys, brief};
-use crate::document::{Node, ids};
+use crate::document::{Node, Value, ids};
 use crate::faults;
 use crate::plan::StepPlan;
 
@@ -14,6 +14,7 @@ use super::servers::too_much;
 use super::step_checks;
 use crate::reading::Reading;
 use crate::reading::all_good;
+use crate::reading::names::is_name;
 
 /// What a step has beside its behaviour.
 const OWN: &[(&str, &str)] = &[
@@ -22,6 +23,10 @@ const OWN: &[(&str, &str)] = &[
     (
         "reads",
         "the point in the request after which the answer begins",
+    ),
+    (
+        "continue",
+        "with `Expect: 100-continue`: `sent`, `never` or `{after: TIME}`",
     ),
     ("applies", "the effect that is counted"),
     ("key", "the business key of the effect"),
@@ -108,20 +113,24 @@ fn step(
     let when = fields.get("when").map(|node| reading.when(node));
     let times = fields.get("times").map(|node| times(node, reading));
     let reads = fields.get("reads").map(|node| reading.request_point(node));
+    let continues = fields.get("continue");
+    let continues = continues.map(|node| continues_as(node, reading));
     let applies = applies(&fields, reading);
     let delay = fields.get("delay");
     let delay = delay.map(|node| node.duration("`delay`", reading.out));
     let then = fields.get("then").map(|node| then(node, reading));
     let required = fields.get("required");
     let required = required.map(|node| node.truth("`required`", reading.out));
-    unused_name(&fields, reading);
+    let name = fields.get("name").map(|node| name(node, reading));
     let behaviour = fields.one_of(&faults::words(), reading.out);
     let fault = behaviour.and_then(|(word, _, value)| faults::decode(word, value, reading));
     let step = StepPlan {
         line: reading.out.line(&node.span),
+        name: all_good(name)?,
         when: all_good(when)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
         reads: all_good(reads)?,
+        continues: all_good(continues)?.unwrap_or_default(),
         applies: applies?,
         delay: all_good(delay)?.unwrap_or_default(),
         then: all_good(then)?,
@@ -137,6 +146,17 @@ fn times(node: &Node, reading: &mut Reading<'_>) -> Option<Times> {
     }
     let count = node.number("`times`", 1..=1_000_000, reading.out)?;
     u32::try_from(count).ok().map(Times::Count)
+}
+
+fn continues_as(node: &Node, reading: &mut Reading<'_>) -> Option<Continue> {
+    if matches!(node.value, Value::Map(_)) {
+        static KEYS: Keys = Keys::new("`continue`", &[("after", "how late the 100 is")]);
+        let fields = node.fields(&KEYS, reading.out)?;
+        let after = fields.need("after", reading.out)?;
+        return after.duration("`after`", reading.out).map(Continue::After);
+    }
+    let words = [("sent", Continue::Sent), ("never", Continue::Never)];
+    node.word("`continue`", &words, reading.out)
 }
 
 fn applies(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Effect>> {
@@ -220,14 +240,20 @@ fn then(node: &Node, reading: &mut Reading<'_>) -> Option<(IdleEnd, Duration)> {
     Some((how, after))
 }
 
-/// No part of this version refers to steps by name.
-fn unused_name(fields: &Fields<'_>, reading: &mut Reading<'_>) {
-    if let Some((key, node)) = fields.entry("name") {
-        node.text("`name`", reading.out);
-        reading
-            .out
-            .report(ids::UNUSED_NAME, &key.span, "nobody uses this name")
-            .label("no moment refers to this step")
-            .help("remove it");
+/// A name by which moments refer to the step.
+fn name(node: &Node, reading: &mut Reading<'_>) -> Option<String> {
+    let name = node.text("`name`", reading.out)?;
+    if is_name(name) {
+        return Some(name.to_owned());
     }
+    reading
+        .out
+        .report(
+            ids::BAD_NAME,
+            &node.span,
+            format!("`{}` cannot name a step", brief(name)),
+        )
+        .label("not a name")
+        .help("write a lower-case word such as `lost` or `first_answer`");
+    None
 }

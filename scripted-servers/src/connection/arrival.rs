@@ -26,6 +26,9 @@ impl<T: Transport> Connection<T> {
             ends_connection: false,
             is_head: false,
             sent: 0,
+            interim: 0,
+            continued: 0,
+            expects_continue: false,
             handed: arrived,
             answered: false,
             arrived,
@@ -96,6 +99,7 @@ impl<T: Transport> Connection<T> {
         exchange.queue = server.route(&head.method, &head.target);
         exchange.ends_connection = head.ends_connection();
         exchange.is_head = head.method == "HEAD";
+        exchange.expects_continue = exchange.request.awaits_continue();
         if server.keeps_content() {
             exchange.request.keep_content();
         }

@@ -21,6 +21,12 @@ pub(crate) struct Exchange {
     pub(crate) is_head: bool,
     /// Bytes of the answer that the kernel took.
     pub(crate) sent: u64,
+    /// Those of them that belong to interim answers.
+    pub(crate) interim: u64,
+    /// Those of them that are a `100` which no program holds.
+    pub(crate) continued: u64,
+    /// Whether the request came with an expectation of `100`.
+    pub(crate) expects_continue: bool,
     /// Just before the last of them were handed over.
     pub(crate) handed: Duration,
     pub(crate) answered: bool,

@@ -57,6 +57,8 @@ pub(crate) struct Connection<T> {
     heard_at: Duration,
     /// Just before the last bytes were handed to the kernel.
     handed_at: Duration,
+    /// When a look at the socket last showed that the peer had not ended it.
+    alive_at: Duration,
     peer_ended: bool,
     /// FIN was sent.
     pub(crate) own_fin: bool,
@@ -84,6 +86,7 @@ impl<T: Transport> Connection<T> {
             empty_at: Duration::ZERO,
             heard_at: Duration::ZERO,
             handed_at: Duration::ZERO,
+            alive_at: Duration::ZERO,
             peer_ended: false,
             own_fin: false,
             taken: taken::Known::default(),
@@ -272,11 +275,12 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Accounts for bytes that the kernel took.
-    pub(crate) fn has_sent(&mut self, bytes: usize, handed: Duration) {
+    pub(crate) fn has_sent(&mut self, bytes: usize, handed: Duration, is_interim: bool) {
         self.sent += bytes as u64;
         self.handed_at = handed;
         if let Some(exchange) = &mut self.exchange {
             exchange.sent += bytes as u64;
+            exchange.interim += if is_interim { bytes as u64 } else { 0 };
             exchange.handed = handed;
         }
     }
@@ -293,6 +297,7 @@ impl<T: Transport> Connection<T> {
             self.tell(What::PeerEnded {
                 how,
                 arrived_us: arrived.map(micros),
+                alive_us: micros(self.alive_at.max(self.heard_at).max(self.handed_at)),
             });
         }
     }

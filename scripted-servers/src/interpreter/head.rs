@@ -53,7 +53,7 @@ impl<T: Transport> Run<'_, T> {
         let Some(end) = self.content_begins() else {
             return bytes;
         };
-        let left = usize::try_from(end.saturating_sub(self.sent())).unwrap_or(usize::MAX);
+        let left = usize::try_from(end.saturating_sub(self.written())).unwrap_or(usize::MAX);
         if left >= bytes.len() {
             return bytes;
         }
@@ -64,13 +64,17 @@ impl<T: Transport> Run<'_, T> {
     /// Whether the program is over before this step, as it would happen inside
     /// content that is not sent. Then it did not happen.
     pub(super) fn is_inside_withheld(&self, step: &WireStep) -> bool {
-        let past_head = || self.content_begins().is_some_and(|end| self.sent() >= end);
+        let past_head = || {
+            self.content_begins()
+                .is_some_and(|end| self.written() >= end)
+        };
         match step {
             WireStep::Drip { .. } | WireStep::Endless { .. } => past_head(),
             WireStep::Wait(_) => self.last_send > Some(self.place) && past_head(),
             _ => {
                 let answer = self.program.answer.as_ref();
-                self.withheld && answer.is_some_and(|answer| !answer.whole)
+                let is_cut = answer.is_some_and(|answer| !answer.whole);
+                self.withheld && (is_cut || self.program.proves_content)
             }
         }
     }

@@ -5,6 +5,7 @@
 //! for facts, never for a time that only makes a fact likely.
 
 mod ends;
+mod expectation;
 mod head;
 mod progress;
 mod sending;
@@ -39,6 +40,7 @@ pub(crate) async fn run<T: Transport>(
         step,
         place: 0,
         last_send,
+        is_interim: false,
         withheld: false,
         held_back: false,
     };
@@ -70,6 +72,8 @@ struct Run<'a, T> {
     step: Option<StepId>,
     place: usize,
     last_send: Option<usize>,
+    /// What is sent belongs to an interim answer.
+    is_interim: bool,
     /// Content was not sent, as the request is HEAD.
     withheld: bool,
     /// The last bytes go out with the FIN.
@@ -81,6 +85,7 @@ impl<T: Transport> Run<'_, T> {
         let program = self.program;
         for (place, step) in program.steps.iter().enumerate() {
             self.place = place;
+            self.is_interim = place < program.answer_from;
             self.line.go_on().await;
             if let Some(exchange) = &mut self.line.exchange {
                 exchange.place = place;
@@ -93,7 +98,7 @@ impl<T: Transport> Run<'_, T> {
                 self.held_back = true;
             }
             match step {
-                WireStep::ReadUntil(point) => self.line.read_until(*point).await?,
+                WireStep::ReadUntil(point) => self.read(*point).await?,
                 WireStep::Wait(time) => self.wait(*time).await?,
                 WireStep::Effect(effect) => self.line.effect(effect),
                 WireStep::Send(bytes) => self.send(bytes).await?,
@@ -153,9 +158,16 @@ impl<T: Transport> Run<'_, T> {
         self.line.tell(what);
     }
 
-    fn sent(&self) -> u64 {
+    /// Whether no byte of the answer has gone out yet.
+    fn is_unanswered(&self) -> bool {
         let exchange = self.line.exchange.as_ref();
-        exchange.map_or(0, |exchange| exchange.sent)
+        exchange.is_none_or(|exchange| exchange.sent == exchange.interim)
+    }
+
+    /// Bytes of this program that have gone out.
+    fn written(&self) -> u64 {
+        let exchange = self.line.exchange.as_ref();
+        exchange.map_or(0, |exchange| exchange.sent - exchange.continued)
     }
 
     /// Just before the last bytes were handed over.

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::expectation::wants_content;
 use crate::connection::{Connection, Part, Proof, micros};
 use crate::event::{Lane, What};
 use crate::route::path_of;
@@ -51,12 +52,16 @@ impl<T: Transport> Connection<T> {
             && let Some([step, behind @ ..]) = program.steps.get(exchange.place..)
         {
             // Nothing is said of content that an answer to HEAD does not have.
-            let is_whole = program.answer.as_ref().is_none_or(|answer| answer.whole);
+            let is_whole = !program.proves_content
+                && program.answer.as_ref().is_none_or(|answer| answer.whole);
             let has_content = !exchange.is_head || program.verbatim;
             let says = exchange.sent > 0 && (is_whole || has_content);
             match step {
                 WireStep::ReadUntil(point) if exchange.request.reached(*point) => {
                     self.has_reached(*point);
+                    if wants_content(*point) {
+                        self.doubt_what_was_not_withheld(program.continues);
+                    }
                 }
                 WireStep::Effect(effect) => self.effect(effect),
                 WireStep::AwaitAcknowledged if says && self.transport.unacknowledged() == 0 => {}
@@ -106,11 +111,11 @@ impl<T: Transport> Connection<T> {
     /// All of the answer that will ever be sent was handed to the kernel.
     pub(super) fn answered(&mut self) {
         if let Some(exchange) = &mut self.exchange
-            && exchange.sent > 0
+            && exchange.sent > exchange.interim
             && !exchange.answered
         {
             exchange.answered = true;
-            let (bytes, handed) = (exchange.sent, exchange.handed);
+            let (bytes, handed) = (exchange.sent - exchange.interim, exchange.handed);
             self.tell(What::Answered {
                 bytes,
                 handed_us: micros(handed),

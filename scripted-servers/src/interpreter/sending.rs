@@ -35,8 +35,8 @@ impl<T: Transport> Run<'_, T> {
         let before = self.line.now();
         match self.line.transport.try_write(bytes) {
             Ok(written) => {
-                let first = self.sent() == 0;
-                self.line.has_sent(written, before);
+                let first = !self.is_interim && self.is_unanswered();
+                self.line.has_sent(written, before, self.is_interim);
                 if first
                     && written > 0
                     && let Some(answer) = self.answer()

@@ -19,7 +19,7 @@ impl Framing {
     pub(super) fn of(head: &Head) -> Result<Self, Malformed> {
         Ok(Self {
             length: length(head)?,
-            awaits_continue: head.lists("expect", "100-continue"),
+            awaits_continue: head.minor > 0 && head.lists("expect", "100-continue"),
         })
     }
 }
@@ -120,8 +120,14 @@ impl Body {
         self.awaits_continue
     }
 
+    /// The client need not wait any longer.
+    pub(super) fn continues(&mut self) {
+        self.awaits_continue = false;
+    }
+
     /// Takes the next piece of bytes that are not empty.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Piece, Malformed> {
+        self.awaits_continue = false;
         match self.state {
             State::Length(left) => {
                 let used = left.min(bytes.len() as u64);

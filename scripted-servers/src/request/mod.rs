@@ -194,6 +194,16 @@ impl Request {
         }
     }
 
+    /// Whether it expects a `100` for content that has not been looked at yet.
+    pub(crate) fn awaits_continue(&self) -> bool {
+        self.has_head() && !self.is_complete() && self.body.awaits_continue()
+    }
+
+    /// The `100` is sent, or nobody waits for it any more.
+    pub(crate) fn continues(&mut self) {
+        self.body.continues();
+    }
+
     /// Whether the rest may well be on its way: it is not complete, it is small
     /// as far as one can tell, and the client is not waiting for a `100`.
     pub(crate) fn rest_is_due(&self) -> bool {

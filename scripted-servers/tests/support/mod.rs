@@ -112,7 +112,7 @@ pub fn program(steps: Vec<WireStep>) -> Step {
     Step::new(WireProgram {
         steps,
         answer: None,
-        verbatim: false,
+        ..WireProgram::default()
     })
 }
 

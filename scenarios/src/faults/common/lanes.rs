@@ -12,6 +12,12 @@ pub(in crate::faults) const LANES: &[Listed] = &[
         "reads: { head: all }, respond: { status: 413 }",
     ),
     lane(
+        "step",
+        "continue",
+        "what a request meets that expects 100 (Continue): `sent`, `never` or `{after: TIME}`",
+        "continue: never, respond: { status: 200 }",
+    ),
+    lane(
         "cut",
         "half-close",
         "FIN, and what still comes is read and counted to the client's end",

@@ -18,6 +18,18 @@ pub(super) fn answer(bytes: &[u8]) -> Answer {
     }
 }
 
+/// Where the interim answers end with which exact bytes begin.
+pub(super) fn interim_end(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    while let Some((status, _, behind)) = head(rest)
+        && (100..200).contains(&status)
+        && status != 101
+    {
+        rest = behind;
+    }
+    bytes.len() - rest.len()
+}
+
 fn framed(status: u16, headers: &[(String, String)], rest: &[u8]) -> Answer {
     let values = |name: &str| -> Vec<&str> {
         headers

@@ -84,6 +84,17 @@ fn check_keys(respond: &Respond, fields: &Fields<'_>, reading: &mut Reading<'_>)
             "leave it out, or send such bytes with `raw`",
         );
     }
+    for key in ["cut", "stall", "drip"] {
+        if respond.is_never_answered() {
+            refused.say(
+                key,
+                ids::CANNOT_FIRE,
+                "this answer never begins",
+                "interim answers go on without end",
+                "remove it, or write a number of `times`",
+            );
+        }
+    }
     if respond.is_endless() && respond.framing == Framing::Length {
         refused.say(
             "body",

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use scripted_servers::script::Times;
 use scripted_servers::wire::{End, Position};
 
-use super::{Framing, Respond, ResponsePoint, RetryAfter, check};
+use super::{Framing, Interim, Respond, ResponsePoint, RetryAfter, check};
 use crate::document::decode::{Keys, not_yet, unknown_word};
 use crate::document::{Node, Span, Value, ids};
 use crate::reading::{Reading, all_good};
@@ -15,6 +16,7 @@ pub(super) static KEYS: Keys = Keys::new(
         ("status", "the status code"),
         ("headers", "header fields by name"),
         ("retry_after", "`{seconds}`, `{date_in}` or `{text}`"),
+        ("interim", "interim answers (1xx) before this one"),
         ("body", "the content"),
         ("framing", "`length`, `chunked` or `close`"),
         ("says_length", "a Content-Length that lies"),
@@ -38,7 +40,7 @@ pub(super) static KEYS: Keys = Keys::new(
     ("after", "`cut` or `stall`"),
     ("with", "`cut`"),
 ])
-.not_yet(&["gzip", "interim", "trailers", "surplus"]);
+.not_yet(&["gzip", "trailers", "surplus"]);
 
 static RETRY_AFTER: Keys = Keys::new(
     "`retry_after`",
@@ -46,6 +48,15 @@ static RETRY_AFTER: Keys = Keys::new(
         ("seconds", "so many seconds"),
         ("date_in", "a date this far from now"),
         ("text", "any text"),
+    ],
+);
+
+static INTERIM: Keys = Keys::new(
+    "an interim answer",
+    &[
+        ("status", "100 to 199, but not 101"),
+        ("headers", "header fields by name"),
+        ("times", "how often: a number, or `always`"),
     ],
 );
 
@@ -82,6 +93,7 @@ pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> 
     let retry_after = fields
         .get("retry_after")
         .map(|node| retry_after(node, reading));
+    let interim = fields.get("interim").map(|node| interim(node, reading));
     let body = fields.get("body").map(|node| reading.answer_body(node));
     let framing = fields.get("framing").map(|node| framing(node, reading));
     let says_length = fields.get("says_length");
@@ -94,6 +106,7 @@ pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> 
         status: u16::try_from(status?).ok()?,
         headers: all_good(headers)?.unwrap_or_default(),
         retry_after: all_good(retry_after)?,
+        interim: all_good(interim)?.unwrap_or_default(),
         body: all_good(body)?,
         framing: all_good(framing)?.unwrap_or_default(),
         says_length: all_good(says_length)?,
@@ -156,6 +169,53 @@ fn retry_after(node: &Node, reading: &mut Reading<'_>) -> Option<RetryAfter> {
             Some(RetryAfter::Text(text.to_owned()))
         }
     }
+}
+
+fn interim(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<Interim>> {
+    let items = node.filled_list("`interim`", reading.out)?;
+    let read: Vec<_> = items
+        .iter()
+        .map(|item| one_interim(item, reading))
+        .collect();
+    let read = read.into_iter().collect::<Option<Vec<_>>>()?;
+    let endless = read.iter().position(|one| one.times == Times::Always);
+    if let Some(behind) = endless.and_then(|at| items.get(at + 1)) {
+        reading
+            .out
+            .report(ids::CANNOT_FIRE, &behind.span, "this is never sent")
+            .label("the interim answer before it is sent without end")
+            .help("put the one that is sent `always` last");
+        return None;
+    }
+    Some(read)
+}
+
+fn one_interim(node: &Node, reading: &mut Reading<'_>) -> Option<Interim> {
+    const MOST: u64 = 10_000;
+    let fields = node.fields(&INTERIM, reading.out)?;
+    let status_node = fields.need("status", reading.out);
+    let status = status_node.and_then(|node| node.number("a status", 100..=199, reading.out));
+    let headers = fields.get("headers").map(|node| headers(node, reading));
+    let times = fields.get("times").map(|node| {
+        if node.is_word("always") {
+            return Some(Times::Always);
+        }
+        let count = node.number("`times`", 1..=MOST, reading.out)?;
+        u32::try_from(count).ok().map(Times::Count)
+    });
+    if status == Some(101) {
+        let status = status_node?;
+        return status.wrong(
+            "an interim status",
+            "100 or 102 to 199: 101 ends HTTP",
+            reading.out,
+        );
+    }
+    Some(Interim {
+        status: u16::try_from(status?).ok()?,
+        headers: all_good(headers)?.unwrap_or_default(),
+        times: all_good(times)?.unwrap_or(Times::Count(1)),
+    })
 }
 
 fn framing(node: &Node, reading: &mut Reading<'_>) -> Option<Framing> {

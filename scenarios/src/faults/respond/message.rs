@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use scripted_servers::wire::Position;
 
-use super::{Framing, Respond, ResponsePoint, RetryAfter};
+use super::{Framing, Interim, Respond, ResponsePoint, RetryAfter};
 use crate::rendering::{Rendered, Rendering};
 
 /// Bytes of an HTTP-date (RFC 9110 section 5.6.7).
@@ -36,6 +36,17 @@ pub(super) struct Message {
     pieces: Vec<(usize, usize)>,
     /// Where each chunk ends in the bytes.
     chunk_ends: Vec<usize>,
+}
+
+/// An interim answer as it goes on the wire.
+pub(super) fn interim(interim: &Interim, with: &Rendering<'_>) -> Vec<u8> {
+    let status = interim.status;
+    let mut text = format!("HTTP/1.1 {status} {}\r\n", reason(status));
+    for (name, value) in &interim.headers {
+        text.push_str(&format!("{name}: {}\r\n", value.render(with.bindings)));
+    }
+    text.push_str("\r\n");
+    text.into_bytes()
 }
 
 impl Message {
@@ -298,6 +309,9 @@ fn to_usize(number: u64) -> usize {
 /// The standard reason phrase; empty where there is none.
 pub(super) fn reason(status: u16) -> &'static str {
     match status {
+        100 => "Continue",
+        102 => "Processing",
+        103 => "Early Hints",
         200 => "OK",
         201 => "Created",
         202 => "Accepted",

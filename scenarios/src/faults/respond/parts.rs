@@ -10,6 +10,11 @@ pub(super) const PARTS: &[Listed] = &[
         "respond: { status: 429, retry_after: { seconds: 2 } }",
     ),
     of_respond(
+        "interim",
+        "interim answers (1xx) before it, some or without end",
+        "respond: { status: 200, interim: [ { status: 103, headers: { Link: \"</a>\" } }, { status: 100, times: 2 } ] }",
+    ),
+    of_respond(
         "framing",
         "how the end of the content is told: `length`, `chunked` or `close`",
         "respond: { status: 502, framing: close, body: { text: \"bad gateway\" } }",

@@ -10,6 +10,12 @@ use crate::template::Bindings;
 
 /// What an answer shows.
 pub(super) fn met(respond: &Respond, names: &Bindings) -> Met {
+    if respond.is_never_answered() {
+        return Met {
+            periods: vec![Period::Busy(None)],
+            ..Met::new(Arrives::Yes, Comes::Nothing)
+        };
+    }
     let length = respond.body.as_ref().map_or(Some(0), |body| match body {
         Content::Endless(_) => None,
         body => Some(body.likely_length(names)),

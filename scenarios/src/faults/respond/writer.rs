@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use scripted_servers::wire::{End, WireStep};
+use scripted_servers::script::Times;
+use scripted_servers::wire::{Bytes, End, WireStep};
 
-use super::message::{Message, Part};
+use super::message::{self, Message, Part};
 use super::{Framing, Program, Respond};
+use crate::rendering::Rendering;
 
 /// Writes a message in the order of its bytes.
 pub(super) struct Writer<'m, 's> {
@@ -16,6 +18,29 @@ pub(super) struct Writer<'m, 's> {
 }
 
 impl Writer<'_, '_> {
+    /// Sends the interim answers, each in a write of its own; one that is sent
+    /// without end is handed back.
+    pub(super) fn interim(&mut self, respond: &Respond, with: &Rendering<'_>) -> Option<Bytes> {
+        for interim in &respond.interim {
+            let bytes: Bytes = message::interim(interim, with).into();
+            let Times::Count(count) = interim.times else {
+                return Some(bytes);
+            };
+            for _ in 0..count {
+                self.program.steps.push(WireStep::Send(bytes.clone()));
+            }
+        }
+        None
+    }
+
+    /// Sends a unit without end, as fast as the client reads.
+    pub(super) fn without_end(mut self, unit: Bytes) -> Vec<WireStep> {
+        self.program
+            .steps
+            .push(WireStep::Endless { unit, every: None });
+        self.program.end("interim answers without end", End::Close)
+    }
+
     pub(super) fn send_until(&mut self, to: usize) {
         let head = self.message.head;
         match self.drip {

@@ -8,6 +8,7 @@
 mod bounds;
 mod claims;
 mod findings;
+mod moments;
 mod reach;
 mod times;
 
@@ -25,6 +26,7 @@ pub(super) fn check(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_
     reach::check(&view, reading);
     times::check(&view, reading);
     claims::check(&view, reading);
+    moments::check(&view, reading);
 }
 
 /// A plan beside the tree that it was read from.

@@ -73,7 +73,7 @@ fn play(steps: Vec<WireStep>, inside_head: bool, acts: Vec<(u64, Act)>) -> Outco
     let program = WireProgram {
         steps,
         answer: None,
-        verbatim: false,
+        ..WireProgram::default()
     };
     let step = Step {
         inside_head,
@@ -301,7 +301,7 @@ fn a_script_that_gets_another_turn_after_the_client_ended_does_nothing() {
         let mut scene = scene(Step::new(WireProgram {
             steps,
             answer: None,
-            verbatim: false,
+            ..WireProgram::default()
         }));
         let mut says = REQUEST.iter().copied().collect();
         scene.memory.act(Act::Send(REQUEST.len()), &mut says);
@@ -379,7 +379,7 @@ fn an_answer_was_given_to_a_client_that_read_it_and_ended_before_the_servers_nex
             let step = Step::new(WireProgram {
                 steps,
                 answer: None,
-                verbatim: false,
+                ..WireProgram::default()
             });
             let script = ServerScript::new("api").script(vec![step]);
             let server = Arc::new(Server::new(cell.clone(), script));
@@ -492,7 +492,7 @@ fn told_of(steps: Vec<WireStep>, change: fn(&Memory)) -> (Vec<What>, Arc<Cell>) 
     let program = WireProgram {
         steps,
         answer: None,
-        verbatim: false,
+        ..WireProgram::default()
     };
     in_jumping_time(async {
         let mut scene = scene(Step::new(program));
@@ -549,7 +549,7 @@ fn what_comes_in_pieces_after_a_fin_is_counted_whole() {
             WireStep::End(End::Close),
         ],
         answer: None,
-        verbatim: false,
+        ..WireProgram::default()
     };
     let says = [REQUEST, REQUEST].concat();
     let half = REQUEST.len() / 2;
@@ -581,7 +581,7 @@ fn what_arrives_after_the_end_that_the_servers_know_of_is_drained_and_takes_no_s
         let mut scene = scene(Step::new(WireProgram {
             steps: vec![WireStep::ReadUntil(RequestPoint::Request), effect],
             answer: None,
-            verbatim: false,
+            ..WireProgram::default()
         }));
         scene.cell.set_over(scene.clock.now());
         let _busy = scene.clock.sleep_until(Duration::from_millis(1)).await;
@@ -632,7 +632,7 @@ fn no_part_that_begins_after_the_client_left_has_fired() {
             let mut scene = scene(Step::new(WireProgram {
                 steps: steps.clone(),
                 answer: None,
-                verbatim: false,
+                ..WireProgram::default()
             }));
             let mut says = REQUEST.iter().copied().collect();
             scene.memory.act(Act::Send(REQUEST.len()), &mut says);
