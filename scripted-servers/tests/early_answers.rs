@@ -68,3 +68,32 @@ fn a_request_that_is_never_finished_was_answered_and_not_delivered() {
     assert_eq!(happened.fired(), ["early"]);
     assert_eq!((happened.counts.head, happened.counts.delivered), (1, 0));
 }
+
+#[test]
+fn a_client_that_reads_an_early_answer_and_leaves_in_the_middle_of_writing_was_answered() {
+    let early = program(answer_after(RequestPoint::Body(Position::Bytes(1024))));
+    let served = serve_steps(vec![Step::answer(200, "next"), early]);
+    // On a kept connection, where the kernel of the client takes its time with
+    // what it acknowledges.
+    let mut client = served.send(GET);
+    assert_eq!(read_exactly(&mut client, NEXT.len()), NEXT.as_bytes());
+    let head = "POST /x HTTP/1.1\r\nHost: test\r\nContent-Length: 16777216\r\n\r\n";
+    client.write_all(head.as_bytes()).unwrap();
+    // Until the kernels hold no more of it.
+    client.set_nonblocking(true).unwrap();
+    let piece = [b'x'; 64 * 1024];
+    for _ in 0..128 {
+        if client.write(&piece).is_err() {
+            break;
+        }
+    }
+    client.set_nonblocking(false).unwrap();
+    read_exactly(&mut client, ANSWER.len());
+    drop(client);
+    served.wait_for("its end", |what| matches!(what, What::Closed { .. }));
+    let happened = served.end();
+    let is_early =
+        |what: &What| matches!(what, What::Fired { proof, .. } if proof.as_str() == "early");
+    assert!(happened.events.iter().any(|event| is_early(&event.what)));
+    assert_eq!(happened.counts.delivered, 1);
+}

@@ -108,10 +108,14 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Waits until the peer's kernel has acknowledged all that was sent.
+    /// A process that is gone while its FIN waits behind bytes for which there
+    /// is no room here has left a kernel that acknowledges a little later.
     pub(super) async fn acknowledged(&mut self) -> Result<(), Stop> {
         let mut pauses = Pauses::new();
+        let lingers_until = self.now() + REST_DUE;
         while self.transport.unacknowledged() > 0 {
-            if self.peer_left() && self.transport.unacknowledged() > 0 {
+            let lingers = self.transport.ending().is_none() && self.now() < lingers_until;
+            if !lingers && self.peer_left() && self.transport.unacknowledged() > 0 {
                 return Err(Stop::Gone);
             }
             self.pause(&mut pauses).await;
