@@ -105,6 +105,7 @@ fn work(url: &str) -> Vec<u8> {
         headers: Vec::new(),
         body: None,
         stream_body: false,
+        resumable: false,
         pause_ms: 0,
     };
     let work = Work {

@@ -20,7 +20,7 @@ pub mod validate;
 pub mod verdict;
 
 pub(crate) use language::scope;
-pub use language::{counter, expected, matcher, plan, template};
+pub use language::{counter, expected, matcher, moment, plan, template};
 pub use resolve::{rendering, target};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use scripted_servers::digest::sha256;
-use scripted_servers::event::{Ending, Lane, ServerEvent, StepId, What};
+use scripted_servers::event::{Ending, Lane, ServerEvent, StepId, Taken, What};
 use scripted_servers::script::{ConnectionAct, Listen, PathPattern, Route, Times, When};
 use scripted_servers::wire::{Answer, Effect, End, RequestPoint};
 
@@ -154,8 +154,13 @@ pub(crate) fn server(name: &str) -> ServerPlan {
 }
 
 impl ServerPlan {
-    pub(crate) fn refusing(mut self) -> Self {
-        self.listen = Listen::Refuse;
+    pub(crate) fn refusing(self) -> Self {
+        self.closed(Listen::Refuse)
+    }
+
+    /// With a port that never opens.
+    pub(crate) fn closed(mut self, listen: Listen) -> Self {
+        self.listen = listen;
         self.queues.clear();
         self.required.listen = true;
         self
@@ -502,6 +507,27 @@ impl Story {
             whole,
         };
         self.server(at, place, What::Answering { answer })
+    }
+
+    /// An answer of so many bytes on the wire, of which so many were taken.
+    pub(crate) fn sends(self, at: u64, place: (&str, u32, u32), bytes: u64) -> Self {
+        let handed_us = at * 1000;
+        self.answering(at, place, 200, "", true).server(
+            at,
+            place,
+            What::Answered { bytes, handed_us },
+        )
+    }
+
+    /// Nothing more can come on a connection, and so much of it was taken.
+    pub(crate) fn closed(self, at: u64, server: &str, connection: u32, taken: (u64, u64)) -> Self {
+        let (at_least, at_most) = taken;
+        let closed = What::Closed {
+            received: 0,
+            sent: at_most,
+            taken: Some(Taken { at_least, at_most }),
+        };
+        self.server(at, (server, connection, 0), closed)
     }
 
     pub(crate) fn ended(self, at: u64, place: (&str, u32, u32), how: Ending) -> Self {

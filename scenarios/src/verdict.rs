@@ -77,6 +77,8 @@ pub enum FindingName {
     CauseLost,
     /// The client ended without a report.
     Crashed,
+    /// Goes on with what is not wanted any more.
+    NotCancelled,
 }
 
 impl FindingName {

@@ -91,7 +91,10 @@ expect:
     let location = ("Location".to_owned(), url("dead", "/submit"));
     assert_eq!(respond(&plan, 0).headers, [location]);
     let dead = &plan.servers[1];
-    assert_eq!((dead.listen, dead.queues.len()), (Listen::Refuse, 0));
+    assert_eq!(
+        (dead.listen.clone(), dead.queues.len()),
+        (Listen::Refuse, 0)
+    );
     let required = LanesRequired {
         listen: true,
         connection: None,

@@ -13,7 +13,9 @@ use tokio::sync::watch;
 use crate::accept::{Accepted, Listener};
 use crate::connection::{Connection, drain, read_out};
 use crate::event::What;
-use crate::script::ConnectionAct;
+use crate::phases::Course;
+use crate::port::Port;
+use crate::script::{ConnectionAct, Phase};
 use crate::serve::live;
 use crate::state::{Cell, Server};
 use crate::tcp::Tcp;
@@ -26,17 +28,17 @@ pub(crate) enum Command {
     Stop,
 }
 
-/// A server that listens.
-pub(crate) struct Open {
+/// A server with its port, and the states that the port goes through.
+pub(crate) struct Attended {
     pub(crate) server: Arc<Server>,
-    pub(crate) listener: TcpListener,
-    pub(crate) address: SocketAddr,
+    pub(crate) port: Port,
+    pub(crate) phases: Vec<Phase>,
 }
 
 /// Starts the thread.
 pub(crate) fn start(
     cell: Arc<Cell>,
-    open: Vec<Open>,
+    attended: Vec<Attended>,
 ) -> io::Result<(UnboundedSender<Command>, JoinHandle<()>)> {
     let record = cell.record.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -46,21 +48,21 @@ pub(crate) fn start(
     let (sender, commands) = mpsc::unbounded_channel();
     let thread = std::thread::Builder::new()
         .name("scripted-servers".into())
-        .spawn(move || runtime.block_on(run(cell, open, commands)))?;
+        .spawn(move || runtime.block_on(run(cell, attended, commands)))?;
     Ok((sender, thread))
 }
 
-async fn run(cell: Arc<Cell>, open: Vec<Open>, mut commands: UnboundedReceiver<Command>) {
+async fn run(cell: Arc<Cell>, attended: Vec<Attended>, mut commands: UnboundedReceiver<Command>) {
     let (over, is_over) = watch::channel(false);
     // Every task holds a sender; when all are gone, all tasks have ended.
     let (alive, mut all_ended) = mpsc::channel::<()>(1);
-    for open in open {
+    for attended in attended {
         let task = Task {
             cell: cell.clone(),
             is_over: is_over.clone(),
             _alive: alive.clone(),
         };
-        tokio::spawn(accept(open, task));
+        tokio::spawn(attend(attended, task));
     }
     drop(alive);
     while let Some(Command::ClientEnded(reply)) = commands.recv().await {
@@ -94,12 +96,28 @@ impl Drop for Task {
     }
 }
 
-async fn accept(open: Open, mut task: Task) {
-    let Open {
+/// Leads a port through its states, and accepts once it is open.
+async fn attend(attended: Attended, mut task: Task) {
+    let Attended {
         server,
-        listener,
-        address,
-    } = open;
+        port,
+        phases,
+    } = attended;
+    let mut course = Course::new(server.clone(), port, phases);
+    tokio::select! {
+        biased;
+        () = task.over() => course.prove(),
+        () = course.run() => {}
+    }
+    if !course.is_open() {
+        return;
+    }
+    if let Some((listener, address)) = course.into_listener() {
+        accept(server, listener, address, task).await;
+    }
+}
+
+async fn accept(server: Arc<Server>, listener: TcpListener, address: SocketAddr, mut task: Task) {
     let cell = task.cell.clone();
     let Some(listener) = Listener::new(listener, server.name.clone(), cell) else {
         return;

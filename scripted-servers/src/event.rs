@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::script::{ConnectionAct, Listen};
+use crate::script::{ConnectionAct, Listen, PortState};
 use crate::wire::Answer;
 
 /// One event at one server.
@@ -44,7 +44,7 @@ pub struct StepId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lane {
-    /// The port: refused.
+    /// The port: its first state, where that is a fault.
     Listen,
     /// The entry with this place in `connections`.
     Connections(usize),
@@ -69,6 +69,33 @@ pub enum What {
         refused: bool,
         /// Whether this was before or after the client ran.
         after: bool,
+    },
+    /// The harness's own attempt to connect to a port that must drop, before the
+    /// client is started.
+    ProbedDrop {
+        /// Whether its SYN was counted as dropped while it did not connect.
+        dropped: bool,
+    },
+    /// A port with phases comes into this state. For the first one, which has
+    /// been in force since the port was armed: the work was handed over, and its
+    /// time begins. Recorded before the change, so that no client can have acted
+    /// on it earlier.
+    Listening {
+        /// Place of the phase, from 0.
+        phase: usize,
+        /// The state.
+        state: PortState,
+        /// Since when.
+        since_us: u64,
+    },
+    /// A port does not drop any more, or the client has ended: SYNs that the
+    /// kernel has dropped in that state, own probes not counted. A SYN that a
+    /// client's kernel sent again counts as any other.
+    Dropped {
+        /// Place of the phase, from 0.
+        phase: usize,
+        /// How many.
+        syns: u64,
     },
     /// A connection was accepted, and what its lane says to do with it.
     Accepted {
@@ -195,6 +222,10 @@ pub enum What {
         /// sent. Then it came somewhen before this event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arrived_us: Option<u64>,
+        /// The last sign of life on the connection before: bytes that came, bytes
+        /// that were taken from the server, or a look at the socket.
+        #[serde(default)]
+        alive_us: u64,
     },
     /// The server is just about to end the connection. Recorded first, so that
     /// no client can have acted on it earlier.

@@ -69,6 +69,8 @@ mod interpreter;
 mod kernel;
 pub mod ledger;
 mod pending;
+mod phases;
+mod port;
 pub mod record;
 mod request;
 pub mod route;

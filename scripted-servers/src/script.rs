@@ -71,8 +71,15 @@ pub struct ServerScript {
     pub queues: Vec<Queue>,
 }
 
-/// Whether a port can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether a port can be reached, and when.
+///
+/// What a fault here can prove: of a port that drops, the kernel counts every
+/// SYN that it throws away, so it is known that somebody tried. It is not known
+/// how often: the kernel of a client that waits sends its SYN again (after about
+/// 1, 2, 3 s), and a SYN sent again looks like that of a new attempt. Of a port
+/// that refuses nothing is counted at all: only the harness's own probes show
+/// that it did refuse.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Listen {
     /// Accepts connections.
@@ -80,6 +87,77 @@ pub enum Listen {
     /// Bound but not listening: the port stays reserved and every attempt to
     /// connect is refused.
     Refuse,
+    /// A black hole: every SYN is dropped unanswered, and counted.
+    Drop,
+    /// One state after another, by the time since the client was handed its
+    /// work. Until then the first one is in force.
+    Phases(Vec<Phase>),
+}
+
+/// One state of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortState {
+    /// Accepts connections.
+    Open,
+    /// Refuses them.
+    Refuse,
+    /// Drops every SYN.
+    Drop,
+}
+
+/// A state of a port and how long it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Which.
+    pub state: PortState,
+    /// For how long; none: to the end of the cell.
+    pub lasts: Option<Duration>,
+}
+
+impl Listen {
+    /// The states in their order; the last one lasts to the end.
+    pub fn phases(&self) -> Vec<Phase> {
+        let only = |state| vec![Phase { state, lasts: None }];
+        match self {
+            Self::Open => only(PortState::Open),
+            Self::Refuse => only(PortState::Refuse),
+            Self::Drop => only(PortState::Drop),
+            Self::Phases(phases) => phases.clone(),
+        }
+    }
+
+    /// The state in which the client finds the port first.
+    pub fn first(&self) -> PortState {
+        let first = self.phases().first().map(|phase| phase.state);
+        first.unwrap_or(PortState::Open)
+    }
+
+    /// Whether a connection can be made at some time.
+    pub fn ever_opens(&self) -> bool {
+        let mut phases = self.phases().into_iter();
+        phases.any(|phase| phase.state == PortState::Open)
+    }
+
+    /// Whether a port can go through these states: one that has been listened to
+    /// can not refuse any more, one that was open stays so, and all but the last
+    /// end.
+    pub fn is_possible(&self) -> bool {
+        let rank = |state| match state {
+            PortState::Refuse => 0,
+            PortState::Drop => 1,
+            PortState::Open => 2,
+        };
+        let phases = self.phases();
+        let rises = |pair: &[Phase]| rank(pair[0].state) < rank(pair[1].state);
+        let Some((last, before)) = phases.split_last() else {
+            return false;
+        };
+        phases.windows(2).all(rises)
+            && last.lasts.is_none()
+            && before.iter().all(|phase| phase.lasts.is_some())
+    }
 }
 
 /// What happens to an accepted connection.

@@ -3,31 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::cell::{self, Command, Open};
+use crate::cell::{self, Attended, Command};
 use crate::clock::Clock;
 use crate::event::{ServerEvent, What};
-use crate::kernel;
+use crate::port::Port;
 use crate::record::Record;
-use crate::script::{Listen, ServerScript};
+use crate::script::{Listen, PortState, ServerScript};
 use crate::state::{Cell, Server};
 
-/// Connections that may wait to be accepted.
-const BACKLOG: i32 = 4096;
-/// Bytes of receive buffer asked for. A fixed size keeps the kernel from growing
-/// it, so that little of a large request that is not read is pulled in.
-const RECEIVE_BUFFER: usize = 64 * 1024;
-const PROBE: Duration = Duration::from_secs(1);
+/// Ports that are tried until one is free at every address that shall have it.
+const TRIES: usize = 100;
 /// The servers' thread answers well within this, as draining is bounded.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -43,6 +37,21 @@ pub enum ServerError {
         /// Why.
         source: io::Error,
     },
+    /// This machine does not have the address, as one without IPv6.
+    #[error("server {name:?} cannot have the address {address}, which this machine lacks")]
+    NoAddress {
+        /// Which.
+        name: String,
+        /// The address.
+        address: IpAddr,
+    },
+    /// A port can not go through these states.
+    #[error("the port of {0:?} cannot go through these states")]
+    Phases(String),
+    /// A server shall have the port of one that is not there, or that itself
+    /// shall have the port of another.
+    #[error("{0:?} cannot have the port of that server")]
+    PortOf(String),
     /// Two servers have one name.
     #[error("two servers are named {0:?}")]
     SameName(String),
@@ -61,6 +70,31 @@ pub enum ServerError {
     Broken(String),
 }
 
+/// Where a server shall be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The server's name.
+    pub name: String,
+    /// Whether its port can be reached, and when.
+    pub listen: Listen,
+    /// A loopback address.
+    pub address: IpAddr,
+    /// The server whose port number it shall have, at another address.
+    pub port_of: Option<String>,
+}
+
+impl Place {
+    /// A port of its own at 127.0.0.1.
+    pub fn new(name: impl Into<String>, listen: Listen) -> Self {
+        Self {
+            name: name.into(),
+            listen,
+            address: Ipv4Addr::LOCALHOST.into(),
+            port_of: None,
+        }
+    }
+}
+
 /// Servers whose ports are as the scripts want them, before any client is
 /// started. Connections wait in their accept queues.
 pub struct Armed {
@@ -72,38 +106,52 @@ pub struct Armed {
 struct ArmedServer {
     name: String,
     listen: Listen,
-    socket: Socket,
-    address: SocketAddr,
+    port: Port,
 }
 
 impl Armed {
-    /// Takes a port of the loopback address for each server. One that refuses is
-    /// bound and not listened to, so that the port stays reserved; that it does
-    /// refuse is probed.
+    /// Takes a port of 127.0.0.1 for each server.
     pub fn arm<N: AsRef<str>>(
         servers: &[(N, Listen)],
         clock: Arc<dyn Clock>,
         record: Arc<dyn Record>,
     ) -> Result<Self, ServerError> {
+        let places = servers.iter();
+        let places = places.map(|(name, listen)| Place::new(name.as_ref(), listen.clone()));
+        Self::arm_at(&places.collect::<Vec<_>>(), clock, record)
+    }
+
+    /// Takes a port for each server. One that refuses is bound and not listened
+    /// to, so that the port stays reserved; that it does refuse, or drop, is
+    /// probed.
+    pub fn arm_at(
+        places: &[Place],
+        clock: Arc<dyn Clock>,
+        record: Arc<dyn Record>,
+    ) -> Result<Self, ServerError> {
         let mut names = BTreeSet::new();
-        let mut armed = Vec::with_capacity(servers.len());
-        for (name, listen) in servers {
-            let name = name.as_ref();
-            if !names.insert(name) {
-                return Err(ServerError::SameName(name.to_owned()));
+        for place in places {
+            if !names.insert(&place.name) {
+                return Err(ServerError::SameName(place.name.clone()));
             }
-            let server = ArmedServer::arm(name, *listen).map_err(|source| ServerError::Arm {
-                name: name.to_owned(),
+            if !place.listen.is_possible() {
+                return Err(ServerError::Phases(place.name.clone()));
+            }
+        }
+        let mut ports = take_ports(places)?;
+        let mut armed = Vec::with_capacity(places.len());
+        for place in places {
+            let port = ports.remove(&place.name);
+            let port = port.ok_or_else(|| ServerError::PortOf(place.name.clone()))?;
+            let server = ArmedServer {
+                name: place.name.clone(),
+                listen: place.listen.clone(),
+                port,
+            };
+            let server = server.arm(&*record).map_err(|source| ServerError::Arm {
+                name: place.name.clone(),
                 source,
             })?;
-            server.tell(
-                &*record,
-                What::Armed {
-                    address: server.address,
-                    listen: *listen,
-                },
-            );
-            server.probe(&*record, false);
             armed.push(server);
         }
         Ok(Self {
@@ -115,7 +163,7 @@ impl Armed {
 
     /// Where each server is, by name.
     pub fn addresses(&self) -> BTreeMap<String, SocketAddr> {
-        let of = |server: &ArmedServer| (server.name.clone(), server.address);
+        let of = |server: &ArmedServer| (server.name.clone(), server.port.address());
         self.servers.iter().map(of).collect()
     }
 
@@ -124,24 +172,22 @@ impl Armed {
     pub fn serve(self, scripts: Vec<ServerScript>) -> Result<Running, ServerError> {
         let cell = Arc::new(Cell::new(self.clock, self.record));
         let mut scripts = by_name(&self.servers, scripts)?;
-        let (mut open, mut refusing) = (Vec::new(), Vec::new());
+        let mut attended = Vec::with_capacity(self.servers.len());
         for server in self.servers {
-            if server.listen == Listen::Refuse {
-                refusing.push(server);
-                continue;
-            }
             let script = scripts.remove(&server.name);
-            let script = script.unwrap_or_else(|| ServerScript::new(&server.name));
-            open.push(Open {
+            let script = script.unwrap_or_else(|| ServerScript {
+                listen: server.listen.clone(),
+                ..ServerScript::new(&server.name)
+            });
+            attended.push(Attended {
+                phases: server.listen.phases(),
                 server: Arc::new(Server::new(cell.clone(), script)),
-                listener: server.socket.into(),
-                address: server.address,
+                port: server.port,
             });
         }
-        let (commands, thread) = cell::start(cell.clone(), open).map_err(ServerError::Start)?;
+        let (commands, thread) = cell::start(cell.clone(), attended).map_err(ServerError::Start)?;
         Ok(Running {
             cell,
-            refusing,
             commands,
             thread: Some(thread),
             is_over: AtomicBool::new(false),
@@ -168,30 +214,84 @@ fn by_name(
     Ok(named)
 }
 
-impl ArmedServer {
-    fn arm(name: &str, listen: Listen) -> io::Result<Self> {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-        socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
-        let address = socket
-            .local_addr()?
-            .as_socket()
-            .ok_or(io::ErrorKind::AddrNotAvailable)?;
-        if listen == Listen::Open {
-            // Accepted sockets inherit all of these.
-            socket.set_nonblocking(true)?;
-            socket.set_tcp_nodelay(true)?;
-            socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
-            if let Err(error) = kernel::stamp_arrivals(socket.as_fd()) {
-                tracing::debug!(%error, "arrival times will be as coarse as the kernel's timer");
+/// Binds all ports, by the names of their servers. Those that shall have one
+/// number are bound together, so that it is free at each of their addresses.
+fn take_ports(places: &[Place]) -> Result<BTreeMap<String, Port>, ServerError> {
+    let mut taken = BTreeMap::new();
+    for first in places.iter().filter(|place| place.port_of.is_none()) {
+        let with = |place: &&Place| place.port_of.as_ref() == Some(&first.name);
+        let group: Vec<&Place> = places.iter().filter(with).collect();
+        taken.extend(take_number(first, &group)?);
+    }
+    Ok(taken)
+}
+
+fn take_number(first: &Place, group: &[&Place]) -> Result<Vec<(String, Port)>, ServerError> {
+    let mut tries = 0;
+    'number: loop {
+        tries += 1;
+        let mut taken = vec![bind(first, 0)?];
+        let number = taken[0].1.address().port();
+        for place in group {
+            match bind(place, number) {
+                Ok(port) => taken.push(port),
+                Err(ServerError::Arm { source, .. })
+                    if source.kind() == io::ErrorKind::AddrInUse && tries < TRIES =>
+                {
+                    continue 'number;
+                }
+                Err(error) => return Err(error),
             }
-            socket.listen(BACKLOG)?;
         }
-        Ok(Self {
-            name: name.to_owned(),
-            listen,
-            socket,
-            address,
-        })
+        return Ok(taken);
+    }
+}
+
+fn bind(place: &Place, number: u16) -> Result<(String, Port), ServerError> {
+    let name = place.name.clone();
+    match Port::bind((place.address, number).into()) {
+        Ok(port) => Ok((name, port)),
+        Err(error) if is_lacking(&error) => Err(ServerError::NoAddress {
+            name,
+            address: place.address,
+        }),
+        Err(source) => Err(ServerError::Arm { name, source }),
+    }
+}
+
+/// Whether the machine lacks the address, or its whole family.
+fn is_lacking(error: &io::Error) -> bool {
+    const LACKING: [i32; 2] = [libc::EADDRNOTAVAIL, libc::EAFNOSUPPORT];
+    error
+        .raw_os_error()
+        .is_some_and(|code| LACKING.contains(&code))
+}
+
+impl ArmedServer {
+    /// Brings the port into its first state, and probes it.
+    fn arm(mut self, record: &dyn Record) -> io::Result<Self> {
+        let first = self.listen.first();
+        self.port.enter(first)?;
+        self.tell(
+            record,
+            What::Armed {
+                address: self.port.address(),
+                listen: self.listen.clone(),
+            },
+        );
+        match first {
+            PortState::Open => {}
+            PortState::Refuse => {
+                let refused = self.port.refuses();
+                let after = false;
+                self.tell(record, What::Probed { refused, after });
+            }
+            PortState::Drop => {
+                let dropped = self.port.drops()?;
+                self.tell(record, What::ProbedDrop { dropped });
+            }
+        }
+        Ok(self)
     }
 
     fn tell(&self, record: &dyn Record, what: What) {
@@ -202,22 +302,11 @@ impl ArmedServer {
             what,
         });
     }
-
-    /// Tries to connect to a port that must refuse.
-    fn probe(&self, record: &dyn Record, after: bool) {
-        if self.listen == Listen::Refuse {
-            let attempt = TcpStream::connect_timeout(&self.address, PROBE);
-            let refused =
-                attempt.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-            self.tell(record, What::Probed { refused, after });
-        }
-    }
 }
 
 /// Servers that serve. Dropped, they stop without closing their ledger.
 pub struct Running {
     cell: Arc<Cell>,
-    refusing: Vec<ArmedServer>,
     commands: UnboundedSender<Command>,
     thread: Option<JoinHandle<()>>,
     is_over: AtomicBool,
@@ -225,6 +314,13 @@ pub struct Running {
 }
 
 impl Running {
+    /// To be called when the client is handed its work, with the time of that:
+    /// the phases of ports begin. Only the first call counts; without one every
+    /// port stays in its first state.
+    pub fn work_handed_over_at(&self, at: Duration) {
+        self.cell.set_handed_over(at);
+    }
+
     /// To be called before the client is killed because of what the servers
     /// have counted. A wait that its end then cuts off did not happen as
     /// scripted, and does not count as fired.
@@ -246,7 +342,8 @@ impl Running {
     /// when the client ended, whoever got a turn first.
     ///
     /// What was told between that time and this call stays as it is told; its
-    /// own times (`arrived_us`, `since_us`) show that it came later. Returns
+    /// own times (`arrived_us`, `since_us`) show that it came later. What was
+    /// dropped is told, and ports that must refuse are probed again. Returns
     /// when nothing more can come, within a few seconds at most.
     pub fn client_ended_at(&self, at: Duration) {
         if self.is_over.swap(true, Ordering::AcqRel) {
@@ -260,13 +357,10 @@ impl Running {
         }
     }
 
-    /// Closes the ledger, if [`Running::client_ended`] has not, probes the ports
-    /// that must refuse once more, and ends the servers' thread.
+    /// Closes the ledger, if [`Running::client_ended`] has not, and ends the
+    /// servers' thread.
     pub fn close(mut self) -> Result<(), ServerError> {
         self.client_ended();
-        for server in &self.refusing {
-            server.probe(&*self.cell.record, true);
-        }
         let ended = self.stop();
         if let Some(reason) = self.cell.broken() {
             return Err(ServerError::Broken(reason.to_owned()));

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use crate::clock::Clock;
 use crate::event::{ServerEvent, StepId, What};
 use crate::kernel::Peers;
@@ -24,6 +26,8 @@ pub(crate) struct Cell {
     /// The client is being stopped for reasons that are not its own.
     stopping: AtomicBool,
     broken: OnceLock<String>,
+    /// When the client was handed its work.
+    handed_over: watch::Sender<Option<Duration>>,
 }
 
 impl Cell {
@@ -35,6 +39,28 @@ impl Cell {
             ended: OnceLock::new(),
             stopping: AtomicBool::new(false),
             broken: OnceLock::new(),
+            handed_over: watch::Sender::new(None),
+        }
+    }
+
+    /// The client was handed its work at this time. The first call counts.
+    pub(crate) fn set_handed_over(&self, at: Duration) {
+        self.handed_over.send_if_modified(|time| {
+            let is_first = time.is_none();
+            *time = Some(time.unwrap_or(at));
+            is_first
+        });
+    }
+
+    /// Waits until the client has been handed its work: when that was.
+    pub(crate) async fn handed_over(&self) -> Duration {
+        let mut times = self.handed_over.subscribe();
+        let known = times.wait_for(Option::is_some).await;
+        let at = known.ok().and_then(|time| *time);
+        match at {
+            Some(at) => at,
+            // The sender is this cell's own, so it lives.
+            None => std::future::pending().await,
         }
     }
 

@@ -68,6 +68,7 @@ fn work(open: &str, closed: &str, file: &str) -> Work {
         headers: vec![("X-Probe".to_owned(), format!("call {id}"))],
         body,
         stream_body: false,
+        resumable: false,
         pause_ms: 0,
     };
     Work {

@@ -45,6 +45,12 @@ pub struct Call {
     /// Whether to hand the body over as a stream.
     #[serde(default)]
     pub stream_body: bool,
+    /// Whether it is an upload that goes on where it broke off: a POST without
+    /// content to the URL begins a session, whose URL is in the Location of the
+    /// answer; content goes there by PUT with Content-Range, and an empty PUT
+    /// with `bytes */SIZE` asks what has arrived (308 with Range).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumable: bool,
     /// Milliseconds to wait before the call.
     #[serde(default)]
     pub pause_ms: u64,

@@ -97,6 +97,7 @@ fn node(script: &str, url: &str) -> Child {
             headers: Vec::new(),
             body: None,
             stream_body: false,
+            resumable: false,
             pause_ms: 0,
         }],
         limits: Limits::default(),

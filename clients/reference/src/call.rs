@@ -1,6 +1,7 @@
 //! One call: attempts, and within an attempt the hops of its redirects.
 
 use std::io;
+use std::time::Duration;
 
 use client_kit::messages::{Messages, State};
 use client_kit::protocol::{Call, Limits};
@@ -19,16 +20,16 @@ use crate::retry::{self, Ended};
 
 /// One client object: what it keeps to, and its connections.
 pub(crate) struct Client {
-    policy: Policy,
-    defects: Defects,
+    pub(crate) policy: Policy,
+    pub(crate) defects: Defects,
     pool: Pool,
 }
 
 /// The requests of a call that may have reached a server.
 #[derive(Default)]
-struct History {
+pub(crate) struct History {
     /// In the whole call.
-    sent: u32,
+    pub(crate) sent: u32,
     /// In this attempt, before the current hop.
     hops: u32,
 }
@@ -52,6 +53,7 @@ impl Client {
         };
         messages.progress(call.id, State::Pending)?;
         let ended = match Request::of(call) {
+            Ok(request) if call.resumable => self.upload(&request, &mut reporter)?,
             Ok(request) => self.attempts(&request, &mut reporter)?,
             Err(failure) => Err(failure),
         };
@@ -59,33 +61,50 @@ impl Client {
     }
 
     fn attempts(&mut self, request: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
-        let patience = self.policy.patience();
+        let mut patience = self.policy.patience();
+        let repeatable = request.may_arrive_twice(&self.defects);
         let mut history = History::default();
-        let mut bare = None;
+        let mut again = None;
         reporter.messages.progress(reporter.call, State::Working)?;
         let mut done = 0_u32;
         loop {
             done = done.saturating_add(1);
-            let ended = self.attempt(bare.as_ref().unwrap_or(request), &patience, &mut history);
-            let again = retry::decide(&request.method, &ended, done, &self.defects)
-                .filter(|wait| done < self.policy.attempts && patience.allows(*wait));
-            let Some(wait) = again else {
+            let ended = self.attempt(again.as_ref().unwrap_or(request), &patience, &mut history);
+            let Some(wait) = self.wait(repeatable, &ended, done, &patience) else {
                 return Ok(ended);
             };
             if self.defects.has(Defect::ReportsBeforeTheRetry) {
                 reporter.end(&ended, &self.defects)?;
             }
-            if self.defects.has(Defect::DropsBodyOnRetry) {
-                bare = Some(request.without_content());
-            }
+            again = Some(request.again(done, &self.defects));
             reporter.earlier_sent = history.sent > 0;
             reporter.messages.progress(reporter.call, State::Retrying)?;
             clock::sleep(wait);
+            if self.defects.has(Defect::TotalForEachAttempt) {
+                patience = self.policy.patience();
+            }
         }
     }
 
+    /// How long to wait before a request is sent again; none: it is not.
+    pub(crate) fn wait(
+        &self,
+        repeatable: bool,
+        ended: &Ended,
+        done: u32,
+        patience: &Patience,
+    ) -> Option<Duration> {
+        retry::decide(repeatable, ended, done, &self.defects)
+            .filter(|wait| done < self.policy.attempts && patience.allows(*wait))
+    }
+
     /// Sends the request and follows redirects.
-    fn attempt(&mut self, request: &Request, patience: &Patience, history: &mut History) -> Ended {
+    pub(crate) fn attempt(
+        &mut self,
+        request: &Request,
+        patience: &Patience,
+        history: &mut History,
+    ) -> Ended {
         let mut request = request.clone();
         history.hops = 0;
         let mut hop = 0;
@@ -156,12 +175,12 @@ impl Client {
 }
 
 /// Reports a call.
-struct Reporter<'a> {
-    call: u32,
-    messages: &'a Messages,
+pub(crate) struct Reporter<'a> {
+    pub(crate) call: u32,
+    pub(crate) messages: &'a Messages,
     reported: bool,
     /// Whether an attempt before the last one was sent.
-    earlier_sent: bool,
+    pub(crate) earlier_sent: bool,
 }
 
 impl Reporter<'_> {

@@ -17,10 +17,16 @@ pub enum Defect {
     AcceptsMissingLastChunk,
     AcceptsResetAsEnd,
     AcceptsShortBody,
+    BeginsASecondSession,
+    CountsAttemptsAsRetries,
+    CountsRetriesAsAttempts,
+    DropsBodyOn307,
     DropsBodyOnRetry,
     DropsCause,
+    DropsPreconditionsOnRetry,
     GivesUpOn429,
     HidesBadGateway,
+    HidesMisdirection,
     IdleTimerRunsThrough,
     IgnoresRetryAfter,
     IgnoresRetryAfterDate,
@@ -28,11 +34,15 @@ pub enum Defect {
     KeepsSecretsAcrossOrigins,
     NeverRetries,
     NeverTimesOut,
+    NewKeyEachAttempt,
     ReadsEndlessErrorBody,
+    ReadsSecondsAsMilliseconds,
     RedirectsWithoutLimit,
     ReplaysPostOnReusedConnection,
     ReportsBeforeTheRetry,
+    ResendsEmptyPosts,
     ResendsOn400,
+    ResumesFromTheStart,
     RetriesPostOnClose,
     RetriesPostOnReset,
     RetriesPostOnStatus,
@@ -43,10 +53,13 @@ pub enum Defect {
     SaysNotSentOnReset,
     SaysNotSentOnTimeout,
     SendsTwice,
+    StaysAtTheFirstOrigin,
     SwallowsErrors,
     TakesInterimAsFinal,
+    TotalForEachAttempt,
     Treats408AsFinal,
     TrustsConnectErrorAfterRedirect,
+    TrustsRetryAfterOnAnyStatus,
     TrustsStaleConnections,
     WaitsHoweverLong,
     ZeroMeansDefault,
@@ -75,6 +88,26 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "a body shorter than its Content-Length counts as whole",
     ),
     (
+        Defect::BeginsASecondSession,
+        "begins-a-second-session",
+        "a resumable upload that failed is begun anew, in a session of its own",
+    ),
+    (
+        Defect::CountsAttemptsAsRetries,
+        "counts-attempts-as-retries",
+        "so many attempts as it is told come after the first one",
+    ),
+    (
+        Defect::CountsRetriesAsAttempts,
+        "counts-retries-as-attempts",
+        "one attempt of those that it may make is never made",
+    ),
+    (
+        Defect::DropsBodyOn307,
+        "drops-body-on-307",
+        "307 and 308 are followed with the same method and no content",
+    ),
+    (
         Defect::DropsBodyOnRetry,
         "drops-body-on-retry",
         "every attempt but the first sends no content",
@@ -84,11 +117,21 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "drops-cause",
         "reports hold neither codes nor numbers nor the start of a body",
     ),
+    (
+        Defect::DropsPreconditionsOnRetry,
+        "drops-preconditions-on-retry",
+        "every attempt but the first goes without its If-Match and the like",
+    ),
     (Defect::GivesUpOn429, "gives-up-on-429", "429 is final"),
     (
         Defect::HidesBadGateway,
         "hides-bad-gateway",
         "a 502, 503 or 504 without header fields is reported as a refused connection",
+    ),
+    (
+        Defect::HidesMisdirection,
+        "hides-misdirection",
+        "407 and 421 are reported as a server that cannot be reached",
     ),
     (
         Defect::IdleTimerRunsThrough,
@@ -126,9 +169,19 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "it keeps to no limit of time",
     ),
     (
+        Defect::NewKeyEachAttempt,
+        "new-key-each-attempt",
+        "every attempt gets an Idempotency-Key of its own",
+    ),
+    (
         Defect::ReadsEndlessErrorBody,
         "reads-endless-error-body",
         "an error body is read to its end, however long that takes",
+    ),
+    (
+        Defect::ReadsSecondsAsMilliseconds,
+        "reads-seconds-as-milliseconds",
+        "a Retry-After of 2 is waited for as 2 milliseconds",
     ),
     (
         Defect::RedirectsWithoutLimit,
@@ -146,9 +199,19 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "it reports the first failure as final and then sends again",
     ),
     (
+        Defect::ResendsEmptyPosts,
+        "resends-empty-posts",
+        "a POST without content is taken for one that may arrive twice",
+    ),
+    (
         Defect::ResendsOn400,
         "resends-on-400",
         "every 4xx is sent again, whatever the method",
+    ),
+    (
+        Defect::ResumesFromTheStart,
+        "resumes-from-the-start",
+        "an upload goes on from its first byte, whatever the server has",
     ),
     (
         Defect::RetriesPostOnClose,
@@ -201,6 +264,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "every request is sent twice, and the first answer thrown away",
     ),
     (
+        Defect::StaysAtTheFirstOrigin,
+        "stays-at-the-first-origin",
+        "a redirect to another origin is followed at the old one",
+    ),
+    (
         Defect::SwallowsErrors,
         "swallows-errors",
         "every error is reported as an empty 200",
@@ -211,6 +279,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "an interim answer (1xx) is taken for the answer",
     ),
     (
+        Defect::TotalForEachAttempt,
+        "total-for-each-attempt",
+        "every attempt has the whole total limit for itself",
+    ),
+    (
         Defect::Treats408AsFinal,
         "treats-408-as-final",
         "408 is final",
@@ -219,6 +292,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::TrustsConnectErrorAfterRedirect,
         "trusts-connect-error-after-redirect",
         "a refused redirect target counts as never sent, so it is sent again from the start",
+    ),
+    (
+        Defect::TrustsRetryAfterOnAnyStatus,
+        "trusts-retry-after-on-any-status",
+        "whatever carries a Retry-After is sent again",
     ),
     (
         Defect::TrustsStaleConnections,
@@ -233,7 +311,7 @@ pub const LIST: &[(Defect, &str, &str)] = &[
     (
         Defect::ZeroMeansDefault,
         "zero-means-default",
-        "Retry-After: 0 is taken for absent, and a second is waited",
+        "Retry-After: 0 is taken for absent, and three seconds are waited",
     ),
 ];
 

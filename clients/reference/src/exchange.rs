@@ -83,6 +83,9 @@ impl Exchange<'_> {
         {
             return Err(Failure::new(Kind::Refused, "the gateway did not connect"));
         }
+        if self.terms.defects.has(Defect::HidesMisdirection) && matches!(head.status, 407 | 421) {
+            return Err(Failure::new(Kind::Unreachable, "the fetch failed"));
+        }
         let lenient = self.terms.defects.has(Defect::AcceptsConflictingLengths);
         let body = head.body(&request.method, lenient).map_err(malformed)?;
         let mut answer = self.content(head, body)?;

@@ -4,7 +4,7 @@
 //! the truth, and each of its [`defects`] makes it careless in one named way.
 //! From the outside in: [`program`] speaks the client protocol, `call` makes one
 //! call of as many attempts as `policy` and the table in `retry` allow, `redirect`
-//! finds the next hop, `pool` keeps connections, `exchange` sends one request
+//! finds the next hop, `upload` goes on where it broke off, `pool` keeps connections, `exchange` sends one request
 //! and reads one answer over a `connection`, and `codec` knows the bytes. The
 //! codec is its own: were it the servers' parser, both could be wrong together.
 
@@ -23,6 +23,7 @@ mod report;
 mod request;
 mod retry;
 mod retry_after;
+mod upload;
 mod url;
 
 pub use program::main;

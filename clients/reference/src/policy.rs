@@ -67,6 +67,12 @@ impl Policy {
         if defects.has(Defect::NeverRetries) {
             policy.attempts = 1;
         }
+        if defects.has(Defect::CountsAttemptsAsRetries) {
+            policy.attempts = policy.attempts.saturating_add(1);
+        }
+        if defects.has(Defect::CountsRetriesAsAttempts) {
+            policy.attempts = policy.attempts.saturating_sub(1).max(1);
+        }
         if defects.has(Defect::RetriesWithoutLimit) {
             policy.attempts = u32::MAX;
         }

@@ -30,8 +30,13 @@ pub(crate) fn next(
         307 | 308 => request.method != "HEAD" && defects.has(Defect::RewritesPostToGetOn307),
         _ => return None,
     };
-    let url = request.url.join(fields.get("Location")?)?;
-    let mut next = if becomes_get {
+    let mut url = request.url.join(fields.get("Location")?)?;
+    if defects.has(Defect::StaysAtTheFirstOrigin) {
+        url.origin = request.url.origin.clone();
+    }
+    let mut next = if matches!(status, 307 | 308) && defects.has(Defect::DropsBodyOn307) {
+        request.without_content()
+    } else if becomes_get {
         Request {
             method: "GET".to_owned(),
             ..request.without_content()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use client_kit::protocol::Call;
 
 use crate::codec::{self, Content, Outgoing};
+use crate::defects::{Defect, Defects};
 use crate::failure::{Failure, Kind};
 use crate::url::Url;
 
@@ -54,6 +55,18 @@ impl Request {
         })
     }
 
+    /// Whether it may arrive twice: by its method (RFC 9110 section 9.2.2), or
+    /// since the server takes it only once (section 13.1).
+    pub(crate) fn may_arrive_twice(&self, defects: &Defects) -> bool {
+        let by_method = matches!(
+            &*self.method,
+            "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE"
+        );
+        by_method
+            || self.fields.iter().any(|(name, _)| is_guard(name))
+            || (self.content.is_none() && defects.has(Defect::ResendsEmptyPosts))
+    }
+
     /// As it goes on the wire.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let authority = self.url.origin.to_string();
@@ -70,6 +83,25 @@ impl Request {
         })
     }
 
+    /// The same request as attempt number `attempt` of a careless client sends it.
+    pub(crate) fn again(&self, attempt: u32, defects: &Defects) -> Self {
+        let mut again = if defects.has(Defect::DropsBodyOnRetry) {
+            self.without_content()
+        } else {
+            self.clone()
+        };
+        if defects.has(Defect::DropsPreconditionsOnRetry) {
+            again
+                .fields
+                .retain(|(name, _)| is_key(name) || !is_guard(name));
+        }
+        let keys = again.fields.iter_mut().filter(|(name, _)| is_key(name));
+        if defects.has(Defect::NewKeyEachAttempt) {
+            keys.for_each(|(_, value)| value.push_str(&format!("-{attempt}")));
+        }
+        again
+    }
+
     /// The same request without its content.
     pub(crate) fn without_content(&self) -> Self {
         let mut bare = self.clone();
@@ -78,4 +110,21 @@ impl Request {
             .retain(|(name, _)| !name.to_ascii_lowercase().starts_with("content-"));
         bare
     }
+}
+
+/// Fields by which a server does the same work once only.
+const GUARDS: [&str; 4] = [
+    "If-Match",
+    "If-None-Match",
+    "If-Unmodified-Since",
+    IDEMPOTENCY_KEY,
+];
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
+fn is_guard(name: &str) -> bool {
+    GUARDS.iter().any(|guard| guard.eq_ignore_ascii_case(name))
+}
+
+fn is_key(name: &str) -> bool {
+    name.eq_ignore_ascii_case(IDEMPOTENCY_KEY)
 }

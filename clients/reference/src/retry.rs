@@ -1,6 +1,6 @@
 //! Whether an attempt is followed by another one: a table, read from the top.
 //!
-//! It decides from how the attempt ended and from the method alone. Limits of
+//! It decides from how the attempt ended and from the request alone. Limits of
 //! attempts and time are the caller's business. Each rule stands in the manifest
 //! too; change both together.
 
@@ -47,8 +47,9 @@ enum When {
 #[derive(PartialEq, Eq)]
 enum Methods {
     Any,
-    /// Those that may arrive twice (RFC 9110 section 9.2.2).
-    Idempotent,
+    /// Those of a request that may arrive twice: by its method, or by a field
+    /// that guards it.
+    Repeatable,
 }
 
 struct Rule {
@@ -98,6 +99,7 @@ const fn defect(defect: Defect, when: When, methods: Methods, then: Then) -> Rul
 const TABLE: &[Rule] = &[
     // Ways to be careless.
     defect(Defect::ResendsOn400, When::Status(&[400..=499]), Methods::Any, Then::BackOff),
+    defect(Defect::TrustsRetryAfterOnAnyStatus, When::StatusAsking(&[400..=599]), Methods::Any, Then::AsAsked),
     defect(Defect::GivesUpOn429, When::Status(&[429..=429]), Methods::Any, Then::Stop),
     defect(Defect::Treats408AsFinal, When::Status(&[408..=408]), Methods::Any, Then::Stop),
     defect(Defect::ReplaysPostOnReusedConnection, When::ReusedDied, Methods::Any, Then::AtOnce),
@@ -109,10 +111,10 @@ const TABLE: &[Rule] = &[
     // What was not sent can be sent.
     rule(When::Unsent, Methods::Any, Then::BackOff),
     // A used connection dies because it was old; a fresh one is tried at once.
-    rule(When::ReusedDied, Methods::Idempotent, Then::AtOnce),
-    rule(When::Error(DIED), Methods::Idempotent, Then::BackOff),
-    rule(When::StatusAsking(NOT_NOW), Methods::Idempotent, Then::AsAsked),
-    rule(When::Status(NOT_NOW), Methods::Idempotent, Then::BackOff),
+    rule(When::ReusedDied, Methods::Repeatable, Then::AtOnce),
+    rule(When::Error(DIED), Methods::Repeatable, Then::BackOff),
+    rule(When::StatusAsking(NOT_NOW), Methods::Repeatable, Then::AsAsked),
+    rule(When::Status(NOT_NOW), Methods::Repeatable, Then::BackOff),
     // A rate limiter that names a time did not pass the request on. A 503 with
     // Retry-After does not say that, so a POST is not sent again after one.
     rule(When::StatusAsking(&[429..=429]), Methods::Any, Then::AsAsked),
@@ -121,10 +123,11 @@ const TABLE: &[Rule] = &[
 /// How an attempt ended: with an answer or without.
 pub(crate) type Ended = Result<Answer, Failure>;
 
-/// What to do after this attempt, and how long to wait before it. `done` counts
-/// the attempts so far. None: this was the last one.
+/// What to do after this attempt, and how long to wait before it. `repeatable`
+/// says that the request may arrive twice, `done` counts the attempts so far.
+/// None: this was the last one.
 pub(crate) fn decide(
-    method: &str,
+    repeatable: bool,
     ended: &Ended,
     done: u32,
     defects: &Defects,
@@ -132,7 +135,7 @@ pub(crate) fn decide(
     let asked = asked(ended, defects);
     let fitting = TABLE.iter().find(|rule| {
         rule.defect.is_none_or(|defect| defects.has(defect))
-            && (rule.methods == Methods::Any || is_idempotent(method))
+            && (rule.methods == Methods::Any || repeatable)
             && fits(&rule.when, ended, asked)
     });
     match fitting.map_or(Then::Stop, |rule| rule.then) {
@@ -173,13 +176,6 @@ fn fits(when: &When, ended: &Ended, asked: Option<Duration>) -> bool {
 fn asked(ended: &Ended, defects: &Defects) -> Option<Duration> {
     let answer = ended.as_ref().ok()?;
     retry_after::asked(answer.fields.get("Retry-After")?, clock::wall(), defects)
-}
-
-fn is_idempotent(method: &str) -> bool {
-    matches!(
-        method,
-        "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE"
-    )
 }
 
 /// The wait after so many attempts: between half of it and all of it, so that
@@ -224,7 +220,7 @@ mod tests {
     }
 
     fn again(method: &str, ended: &Ended, defects: &Defects) -> bool {
-        decide(method, ended, 1, defects).is_some()
+        decide(method != "POST" && method != "PATCH", ended, 1, defects).is_some()
     }
 
     fn good() -> Defects {
@@ -284,7 +280,7 @@ mod tests {
 
     #[test]
     fn retry_after_is_kept_to_and_beyond_the_cap_given_up() {
-        let wait = |value| decide("GET", &answer(503, Some(value)), 1, &good());
+        let wait = |value| decide(true, &answer(503, Some(value)), 1, &good());
         let two = wait("2").unwrap();
         assert!(two >= Duration::from_secs(2) && two <= Duration::from_millis(2100));
         assert!(wait("0").unwrap() <= JITTER);
@@ -313,11 +309,8 @@ mod tests {
                 ..failure(Kind::Closed)
             })
         };
-        assert_eq!(
-            decide("GET", &died(false), 1, &good()),
-            Some(Duration::ZERO)
-        );
-        assert_ne!(decide("GET", &died(true), 1, &good()), Some(Duration::ZERO));
+        assert_eq!(decide(true, &died(false), 1, &good()), Some(Duration::ZERO));
+        assert_ne!(decide(true, &died(true), 1, &good()), Some(Duration::ZERO));
         assert!(!again("POST", &died(false), &good()));
         let replays = good().with(Defect::ReplaysPostOnReusedConnection);
         assert!(again("POST", &died(false), &replays));

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use crate::defects::{Defect, Defects};
 
 /// What a client waits that takes zero for "nothing was said".
-const A_CLIENTS_OWN: Duration = Duration::from_secs(1);
+const A_CLIENTS_OWN: Duration = Duration::from_secs(3);
 
 /// How long the server asks to wait; none: it says nothing that makes sense.
 pub(crate) fn asked(value: &str, now: SystemTime, defects: &Defects) -> Option<Duration> {
@@ -17,6 +17,9 @@ pub(crate) fn asked(value: &str, now: SystemTime, defects: &Defects) -> Option<D
         let wait = Duration::from_secs(value.parse().unwrap_or(u64::MAX));
         if wait.is_zero() && defects.has(Defect::ZeroMeansDefault) {
             return Some(A_CLIENTS_OWN);
+        }
+        if defects.has(Defect::ReadsSecondsAsMilliseconds) {
+            return Some(wait / 1000);
         }
         return Some(wait);
     }

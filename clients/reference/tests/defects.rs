@@ -11,7 +11,8 @@ use support::{Act, Server, answer, call, closed, make, ok, shown, status};
 
 /// One defect's proof. What is observed is written as the requests that arrived
 /// (`POST:3` is a POST with three bytes of content; `+auth` one with
-/// credentials) and what was shown.
+/// credentials, `+guard` one with If-Match, and `+KEY` one with that
+/// Idempotency-Key) and what was shown.
 struct Case {
     defect: Defect,
     script: Vec<Act>,
@@ -85,7 +86,10 @@ impl Case {
             .iter()
             .map(|seen| {
                 let auth = seen.header("authorization").map_or("", |_| "+auth");
-                format!("{}:{}{auth}", seen.method, seen.body.len())
+                let guard = seen.header("if-match").map_or("", |_| "+guard");
+                let key = seen.header("idempotency-key");
+                let key = key.map_or_else(String::new, |key| format!("+{key}"));
+                format!("{}:{}{auth}{guard}{key}", seen.method, seen.body.len())
             })
             .collect();
         format!("{} -> {}", arrived.join(" "), shown(messages))
@@ -251,6 +255,15 @@ fn redirects() -> Vec<Case> {
             "GET:0 GET:0 GET:0 GET:0 GET:0 GET:0 -> TOO_MANY_REDIRECTS",
             "GET:0 GET:0 GET:0 GET:0 GET:0 GET:0 GET:0 GET:0 -> 200:2",
         ),
+        Case::new(Defect::DropsBodyOn307, "POST", vec![to(307, "/"), ok()])
+            .tells("POST:3 POST:3 -> 200:2", "POST:3 POST:0 -> 200:2"),
+        Case::new(
+            Defect::StaysAtTheFirstOrigin,
+            "GET",
+            vec![to(302, &closed()), ok()],
+        )
+        .attempts(1)
+        .tells("GET:0 -> EARLIER_REQUEST_SENT", "GET:0 GET:0 -> 200:2"),
         Case::new(
             Defect::RewritesPostToGetOn307,
             "POST",
@@ -306,11 +319,102 @@ fn connections() -> Vec<Case> {
     ]
 }
 
+fn post_with(name: &str, value: &str, server: &Server) -> Vec<Call> {
+    let mut post = call("POST", server.url("/"));
+    post.headers.push((name.to_owned(), value.to_owned()));
+    vec![post]
+}
+
+/// Which requests may be sent again, how often, and with what.
+fn repeats() -> Vec<Case> {
+    let guarded = |server: &Server| post_with("If-Match", "1", server);
+    let keyed = |server: &Server| post_with("Idempotency-Key", "k", server);
+    let empty = |server: &Server| {
+        let mut post = call("POST", server.url("/"));
+        post.body = None;
+        vec![post]
+    };
+    let again = || vec![status(503), ok()];
+    let refused = Act::Send(answer(400, "Retry-After: 0\r\n", ""));
+    vec![
+        Case::new(Defect::CountsAttemptsAsRetries, "GET", vec![status(503)])
+            .attempts(1)
+            .tells("GET:0 -> 503:0", "GET:0 GET:0 -> 503:0"),
+        Case::new(Defect::CountsRetriesAsAttempts, "GET", again())
+            .attempts(2)
+            .tells("GET:0 GET:0 -> 200:2", "GET:0 -> 503:0"),
+        Case::new(Defect::DropsPreconditionsOnRetry, "", again())
+            .calls(guarded)
+            .tells(
+                "POST:3+guard POST:3+guard -> 200:2",
+                "POST:3+guard POST:3 -> 200:2",
+            ),
+        Case::new(Defect::NewKeyEachAttempt, "", again())
+            .calls(keyed)
+            .tells("POST:3+k POST:3+k -> 200:2", "POST:3+k POST:3+k-1 -> 200:2"),
+        Case::new(Defect::ResendsEmptyPosts, "", vec![close(""), ok()])
+            .calls(empty)
+            .tells("POST:0 -> CLOSED_BEFORE_ANSWER", "POST:0 POST:0 -> 200:2"),
+        Case::new(
+            Defect::TrustsRetryAfterOnAnyStatus,
+            "POST",
+            vec![refused, ok()],
+        )
+        .tells("POST:3 -> 400:0", "POST:3 POST:3 -> 200:2"),
+        Case::new(
+            Defect::TotalForEachAttempt,
+            "GET",
+            vec![Act::Silent(Duration::from_millis(300))],
+        )
+        .total(500)
+        .tells(
+            "GET:0 GET:0 -> TOTAL_TIMEOUT",
+            "GET:0 GET:0 GET:0 -> CLOSED_BEFORE_ANSWER",
+        ),
+        Case::new(Defect::HidesMisdirection, "POST", vec![status(421)])
+            .attempts(1)
+            .tells("POST:3 -> 421:0", "POST:3 -> UNREACHABLE"),
+    ]
+}
+
+/// Uploads that go on where they broke off: a session, a failure, the question
+/// what arrived, and the rest.
+fn uploads() -> Vec<Case> {
+    let upload = |server: &Server| {
+        let mut upload = call("PUT", server.url("/"));
+        upload.resumable = true;
+        vec![upload]
+    };
+    let script = || {
+        vec![
+            Act::Send(answer(200, "Location: /session\r\n", "")),
+            status(503),
+            Act::Send(answer(308, "Range: bytes=0-0\r\n", "")),
+            ok(),
+        ]
+    };
+    let good = "POST:0 PUT:3 PUT:0 PUT:2 -> 200:2";
+    vec![
+        Case::new(Defect::BeginsASecondSession, "", script())
+            .calls(upload)
+            .tells(good, "POST:0 PUT:3 POST:0 -> 308:0"),
+        Case::new(Defect::ResumesFromTheStart, "", script())
+            .calls(upload)
+            .tells(good, "POST:0 PUT:3 PUT:0 PUT:3 -> 200:2"),
+    ]
+}
+
 fn cases() -> Vec<Case> {
-    [bodies(), reports(), retries(), redirects(), connections()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = [
+        bodies(),
+        reports(),
+        retries(),
+        redirects(),
+        connections(),
+        repeats(),
+        uploads(),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 #[test]
@@ -357,6 +461,7 @@ fn defects_of_waiting_wait_too_short_or_too_long() {
     let second = Duration::from_secs(1);
     assert!(waited("1", None) >= second);
     assert!(waited("1", Some(Defect::IgnoresRetryAfter)) < second);
+    assert!(waited("1", Some(Defect::ReadsSecondsAsMilliseconds)) < second);
     assert!(waited(&date_in(second), None) >= second);
     assert!(waited(&date_in(second), Some(Defect::IgnoresRetryAfterDate)) < second);
     assert!(waited("0", None) < second);
@@ -368,6 +473,7 @@ fn every_defect_has_a_case() {
     let waiting = [
         Defect::IgnoresRetryAfter,
         Defect::IgnoresRetryAfterDate,
+        Defect::ReadsSecondsAsMilliseconds,
         Defect::ZeroMeansDefault,
     ];
     let mut proved: Vec<_> = cases()

@@ -42,6 +42,9 @@ pub(super) struct Errand<'a> {
     /// The processor that it may keep busy, until it waits for something.
     pub(super) slot: Slot,
     pub(super) interrupt: &'a Interrupt,
+    /// Called when the client is handed its work, with the time of that: for a
+    /// command, which has it from the start, the time of its start.
+    pub(super) handed_over: &'a dyn Fn(Duration),
     /// Called before the client is killed because of what was counted.
     pub(super) stopping: &'a dyn Fn(),
     /// Called in the moment in which the client is known to have ended, with
@@ -79,6 +82,7 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         log: errand.log,
         clock: errand.clock,
         interrupt: errand.interrupt,
+        handed_over: errand.handed_over,
         stopping: errand.stopping,
         client_ended: errand.client_ended,
         ending: Ending::starting(errand.patience, now),
@@ -105,6 +109,7 @@ struct Driver<'a> {
     log: &'a EvidenceLog,
     clock: &'a dyn Clock,
     interrupt: &'a Interrupt,
+    handed_over: &'a dyn Fn(Duration),
     stopping: &'a dyn Fn(),
     client_ended: &'a dyn Fn(Duration),
     ending: Ending,

@@ -290,6 +290,7 @@ impl Cell<'_> {
             stderr: self.folder.stderr(),
             slot,
             interrupt: &self.options.interrupt,
+            handed_over: &|at| stage.work_handed_over_at(at),
             stopping: &|| stage.stopping(),
             client_ended: &|at| stage.client_ended(at),
         };

@@ -31,7 +31,7 @@ impl Stage {
         let ports: Vec<_> = plan
             .servers
             .iter()
-            .map(|server| (server.name.clone(), server.listen))
+            .map(|server| (server.name.clone(), server.listen.clone()))
             .collect();
         let armed = Armed::arm(&ports, clock, record)
             .map_err(|error| format!("the servers cannot be armed: {error}"))?;
@@ -46,6 +46,11 @@ impl Stage {
     /// The calls with the servers' addresses filled in.
     pub(super) fn calls(&self, plan: &Plan, manifest: &Manifest) -> Vec<ResolvedCall> {
         resolve::calls(plan, manifest, &self.bindings)
+    }
+
+    /// The client is handed its work at this time.
+    pub(super) fn work_handed_over_at(&self, at: Duration) {
+        self.running.work_handed_over_at(at);
     }
 
     /// The client is about to be killed because of what was counted.

@@ -106,6 +106,7 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
         headers: call.headers,
         body: body.transpose()?,
         stream_body: call.stream_body,
+        resumable: call.resumable,
         pause_ms: milliseconds(call.pause),
     })
 }

@@ -8,7 +8,7 @@ use crate::expected::{Expected, Words, values};
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::facts::Exchange;
-use crate::judge::time::{Bounded, bounded};
+use crate::judge::time::{Bounded, bounded, micros};
 use crate::matcher::Matcher;
 use crate::plan::Of;
 use crate::scope::Scope;
@@ -147,10 +147,6 @@ fn held(
     ));
 }
 
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
 /// The waits of a call, server by server. A redirect that is followed is no new
 /// attempt: the next request has another target, and there is nothing to wait
 /// for.
@@ -256,6 +252,7 @@ mod tests {
         let gone = What::PeerEnded {
             how: Ending::Fin,
             arrived_us: Some(210_000),
+            alive_us: 0,
         };
         ends(sent().server(400, ("api", 1, 0), gone));
     }
@@ -264,7 +261,15 @@ mod tests {
     fn left(how: Ending, noticed: u64, arrived_us: Option<u64>) -> Story {
         Story::new()
             .request(5, "api", 1, "GET /x")
-            .server(noticed, ("api", 1, 0), What::PeerEnded { how, arrived_us })
+            .server(
+                noticed,
+                ("api", 1, 0),
+                What::PeerEnded {
+                    how,
+                    arrived_us,
+                    alive_us: 0,
+                },
+            )
             .request(252, "api", 2, "GET /x")
             .shows(260, 1, 200, "")
     }

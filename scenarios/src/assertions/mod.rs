@@ -4,6 +4,8 @@
 
 pub mod applied;
 pub mod body;
+pub mod client_closed;
+pub mod client_read;
 pub mod connections;
 pub mod delivered;
 pub mod elapsed;
@@ -29,6 +31,7 @@ use crate::expected::Expected;
 use crate::expected::counts::{Count, EffectCount};
 use crate::judge::case::Case;
 use crate::judge::checked::Checked;
+use crate::moment::Moment;
 use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::{Axis, FindingName, Outcome};
@@ -124,6 +127,10 @@ assertions! {
     SentMethod(Vec<sent_method::MethodExpected>) in sent_method;
     /// The content of the requests that arrived.
     SentBody(Vec<sent_body::SentBodyExpected>) in sent_body;
+    /// Bytes of answers that the client's process has taken.
+    ClientRead(Vec<client_read::ReadExpected>) in client_read;
+    /// That the client ends its connections, and how soon.
+    ClientClosed(client_closed::ClosedExpected) in client_closed;
 }
 
 /// What may be asked of an assertion's parameters, whichever they are.
@@ -131,6 +138,11 @@ pub(crate) trait Parameters {
     /// Whether any of it is `by-policy`.
     fn by_policy(&self) -> bool {
         false
+    }
+
+    /// The moments that it names.
+    fn moments(&self) -> Vec<&Moment> {
+        Vec::new()
     }
 
     /// The assertion as it is told; none: as it is written.
@@ -183,8 +195,6 @@ pub const NOT_YET: &[&str] = &[
     "in_flight",
     "rate",
     "window",
-    "client_read",
-    "client_closed",
     "progress",
 ];
 
@@ -221,6 +231,11 @@ impl Assertion {
     /// Whether any of its values is `by-policy`.
     pub fn by_policy(&self) -> bool {
         self.parameters().by_policy()
+    }
+
+    /// The moments that it names.
+    pub(crate) fn moments(&self) -> Vec<&Moment> {
+        self.parameters().moments()
     }
 
     /// The findings that it can give.

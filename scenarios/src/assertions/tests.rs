@@ -34,9 +34,9 @@ fn decoded(text: &str, level: Level) -> Result<Assertion, String> {
     if let Some(effect) = &mut order.applies {
         effect.key = Some(scripted_servers::wire::KeySource::PathLast);
     }
-    let api = server("api")
-        .step(redirect(307, url("api", "/end")))
-        .step(order);
+    let mut moved = redirect(307, url("api", "/end"));
+    moved.name = Some("moved".to_owned());
+    let api = server("api").step(moved).step(order);
     let plan = plan([api]).call("POST", "api", "/start");
     let mut out = Diagnostics::new(&source);
     let node = parse(&source, &mut out);
@@ -88,6 +88,10 @@ fn every_form_of_the_language_decodes() {
         "header: { counter: \"api /end\", name: X, is: absent }",
         "sent_method: { \"api /end\": GET, api: POST }",
         "sent_body: { \"api /end\": empty, api: same }",
+        "client_closed: { server: api, how: fin, from: { after: 2s }, within: 1s }",
+        "client_closed: { server: api, how: reset, from: { delivered: { server: api, count: 2 } }, within: 1s }",
+        "client_closed: { server: api, how: any, from: { fired: moved }, within: 1s }",
+        "client_read: { api: 512, \"api /end\": { at_least: 1KiB } }",
     ] {
         assert!(decoded(text, Level::Must).is_ok(), "{text}");
     }
@@ -104,6 +108,8 @@ fn every_form_of_the_language_decodes() {
         "header: { counter: api, name: X }",
         "sent_method: { api: {} }",
         "sent_body: { api: {} }",
+        "client_read: { api: {} }",
+        "client_closed: { server: api }",
     ] {
         assert!(decoded(text, Level::Info).is_ok(), "{text}");
         assert!(decoded(text, Level::Must).is_err(), "{text}");

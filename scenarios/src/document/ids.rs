@@ -66,6 +66,7 @@ ids! {
     COLUMN_IN_TEXT = "column-in-text", "A list or a map as a part of text.";
     // Servers and steps.
     NO_SCRIPT = "no-script", "A server that can be reached and has no steps.";
+    BAD_PHASES = "bad-phases", "States that a port can not go through.";
     UNREACHABLE = "unreachable", "A step, route or lane that no request can reach.";
     CANNOT_FIT = "cannot-fit", "A `when` that no request can fit.";
     INSIDE_HEAD = "inside-head", "A step inside the head that depends on the head.";
@@ -106,6 +107,7 @@ ids! {
     CONTRADICTION = "contradiction", "An expectation that the script can not fulfil.";
     INEXACT = "inexact", "An exact count where chance decides what has arrived.";
     NOTHING_TO_COMPARE = "nothing-to-compare", "A field that is compared where only one request can come.";
+    BEYOND_QUIET = "beyond-quiet", "A time behind the report for which nobody would watch.";
     IMPOSSIBLE_FINDING = "impossible-finding", "A finding that no expectation of the scenario can give.";
     // Manifests.
     NO_SUCH_PLACEHOLDER = "no-such-placeholder", "A `{name}` that a command line does not know.";

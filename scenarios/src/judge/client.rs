@@ -138,6 +138,13 @@ impl ClientFacts {
         notes
     }
 
+    /// When the harness made it end: told it to, or killed it.
+    pub(crate) fn made_to_end(&self) -> Option<Mark> {
+        let killed = self.exited.filter(|exit| exit.killed);
+        let killed = killed.map(|exit| exit.mark);
+        killed.into_iter().chain(self.finish_sent).min()
+    }
+
     /// What ended the cell, if the record says so.
     pub(crate) fn end(&self) -> Option<EndedBy> {
         self.ended_by.map(|(ended_by, _)| ended_by)

@@ -47,6 +47,6 @@ pub(crate) fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
 /// Where the servers of the cell listened.
 pub(crate) fn bindings(case: &Case<'_>) -> Bindings {
     let servers = case.facts.servers.iter();
-    let armed = servers.filter_map(|(name, facts)| Some((name.clone(), facts.armed?.0)));
+    let armed = servers.filter_map(|(name, facts)| Some((name.clone(), facts.armed?)));
     Bindings(armed.collect())
 }

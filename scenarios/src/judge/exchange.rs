@@ -1,6 +1,6 @@
 //! One request and what became of it.
 
-use scripted_servers::event::{Ending, StepId, What};
+use scripted_servers::event::{Ending, StepId, Taken, What};
 use scripted_servers::wire::Answer;
 
 use super::answers::EMPTY_SHA256;
@@ -41,6 +41,11 @@ pub(crate) struct Exchange {
     pub answer: Option<(Mark, Answer)>,
     /// Last byte of the answer, or of what a cut leaves of it.
     pub answered: Option<Mark>,
+    /// Bytes of its answer that were handed to the kernel.
+    pub sent_bytes: u64,
+    /// How many of them the client's process has taken, with the entry that says
+    /// so; none where nothing is known.
+    pub read: Option<(Taken, u64)>,
     /// The first end of its connection, by either side.
     pub ended: Option<(Mark, Ending)>,
     /// When the server noticed that end, if it was the client's, and whether
@@ -109,6 +114,8 @@ impl Exchange {
             malformed: None,
             answer: None,
             answered: None,
+            sent_bytes: 0,
+            read: None,
             ended: None,
             noticed: None,
         }
@@ -259,7 +266,8 @@ impl Exchange {
             }
             // The time before the last bytes went out: a client can not have
             // acted on the whole answer earlier, so no wait is seen too short.
-            What::Answered { handed_us, .. } => {
+            What::Answered { bytes, handed_us } => {
+                self.sent_bytes = self.sent_bytes.max(*bytes);
                 let at_us = if *handed_us == 0 {
                     mark.at_us
                 } else {

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use scripted_servers::event::{Ending, Lane, ServerEvent, What};
-use scripted_servers::script::Listen;
+use scripted_servers::event::{Ending, Lane, ServerEvent, Taken, What};
 
 use super::attribution;
 use super::client::ClientFacts;
@@ -46,8 +45,8 @@ pub(crate) struct Facts {
     pub effects: Vec<EffectFact>,
     /// What it did only after the client's exit, which does not count.
     pub late_effects: Vec<EffectFact>,
-    /// Which faults happened, with the entries that say so.
-    pub fired: BTreeMap<(String, Lane), Vec<u64>>,
+    /// Which faults happened, with the entries that say so, and when.
+    pub fired: BTreeMap<(String, Lane), Vec<Mark>>,
     /// Of which faults it can not be known whether they happened, and why.
     pub unproven: BTreeMap<(String, Lane), String>,
     /// The client's side.
@@ -57,13 +56,59 @@ pub(crate) struct Facts {
 /// What is known of one server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ServerFacts {
-    /// Where it listened, and how.
-    pub armed: Option<(SocketAddr, Listen)>,
+    /// Where it was.
+    pub armed: Option<SocketAddr>,
     /// The harness's own attempts to connect: whether after the client's end,
-    /// whether refused, and the entry.
-    pub probes: Vec<(bool, bool, u64)>,
+    /// whether refused, and when.
+    pub probes: Vec<(bool, bool, Mark)>,
+    /// Whether the harness's own attempts to connect to a port that drops were
+    /// dropped and counted.
+    pub drop_probes: Vec<bool>,
     /// Accepted connections with their numbers.
     pub accepted: Vec<(u32, Mark)>,
+    /// How much of what was sent on a connection its client has taken, and the
+    /// entry that says so.
+    pub taken: BTreeMap<u32, (Taken, u64)>,
+    /// Ends of connections, of either direction.
+    pub ends: Vec<EndFact>,
+}
+
+/// One direction of a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EndFact {
+    /// Which connection.
+    pub connection: u32,
+    /// When; of a client's end, the time at which it arrived where that is known.
+    pub mark: Mark,
+    /// How.
+    pub how: Ending,
+    /// Of the client's end, how exactly that is known.
+    pub by_client: Option<ByClient>,
+}
+
+/// How exactly the time of a client's end is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ByClient {
+    /// When the server noticed it.
+    pub noticed_us: u64,
+    /// Whether the kernel told when it arrived.
+    pub told: bool,
+    /// The last sign of life before it.
+    pub alive_us: u64,
+}
+
+impl EndFact {
+    /// Not before this.
+    pub(crate) fn earliest_us(&self) -> u64 {
+        let untold = self.by_client.filter(|by| !by.told);
+        untold.map_or(self.mark.at_us, |by| by.alive_us)
+    }
+
+    /// Not after this.
+    pub(crate) fn latest_us(&self) -> u64 {
+        let untold = self.by_client.filter(|by| !by.told);
+        untold.map_or(self.mark.at_us, |by| by.noticed_us)
+    }
 }
 
 /// The application did something.
@@ -107,6 +152,7 @@ impl Facts {
         facts.client.seen_until(&entries);
         facts.exchanges = exchanges.into_values().collect();
         facts.place_ends(ends);
+        facts.place_taken();
         facts
             .exchanges
             .sort_by_key(|one| (one.began().at_us, one.place.clone()));
@@ -128,25 +174,53 @@ impl Facts {
         let server = self.servers.entry(event.server.to_string()).or_default();
         let connection = event.connection.unwrap_or(0);
         match &event.what {
-            What::Armed { address, listen } => server.armed = Some((*address, *listen)),
-            What::Probed { refused, after } => server.probes.push((*after, *refused, mark.n)),
+            What::Armed { address, .. } => server.armed = Some(*address),
+            What::Probed { refused, after } => server.probes.push((*after, *refused, mark)),
+            What::ProbedDrop { dropped } => server.drop_probes.push(*dropped),
             What::Accepted { .. } => server.accepted.push((connection, mark)),
-            What::Fired { lane, .. } => {
+            What::Fired { lane, since_us, .. } => {
                 let key = (event.server.to_string(), *lane);
-                self.fired.entry(key).or_default().push(mark.n);
+                let since = mark.since(*since_us);
+                self.fired.entry(key).or_default().push(since);
             }
             What::Unproven { lane, reason, .. } => {
                 let key = (event.server.to_string(), *lane);
                 self.unproven.entry(key).or_insert_with(|| reason.clone());
             }
-            What::PeerEnded { how, arrived_us } => {
+            What::PeerEnded {
+                how,
+                arrived_us,
+                alive_us,
+            } => {
                 let at_us = arrived_us.unwrap_or(mark.at_us);
                 let end = ConnectionEnd::new(event, Mark { at_us, ..mark }, *how);
                 let noticed = Some((mark.at_us, arrived_us.is_some()));
+                server.ends.push(EndFact {
+                    connection,
+                    mark: Mark { at_us, ..mark },
+                    how: *how,
+                    by_client: Some(ByClient {
+                        noticed_us: mark.at_us,
+                        told: arrived_us.is_some(),
+                        alive_us: *alive_us,
+                    }),
+                });
                 ends.push(ConnectionEnd { noticed, ..end });
             }
-            What::Ended { how } => ends.push(ConnectionEnd::new(event, mark, *how)),
-            What::Closed { .. } => {}
+            What::Listening { .. } | What::Dropped { .. } => {}
+            What::Ended { how } => {
+                server.ends.push(EndFact {
+                    connection,
+                    mark,
+                    how: *how,
+                    by_client: None,
+                });
+                ends.push(ConnectionEnd::new(event, mark, *how));
+            }
+            What::Closed { taken, .. } => {
+                let taken = taken.map(|taken| (connection, (taken, mark.n)));
+                server.taken.extend(taken);
+            }
             what => {
                 let place = Place {
                     server: event.server.to_string(),
@@ -173,6 +247,30 @@ impl Facts {
                     .or_insert_with(new)
                     .take(mark, what);
             }
+        }
+    }
+
+    /// Shares out what was taken on a connection: bytes are taken in the order in
+    /// which they were sent.
+    fn place_taken(&mut self) {
+        let mut before: BTreeMap<(String, u32), u64> = BTreeMap::new();
+        self.exchanges
+            .sort_by(|one, other| one.place.cmp(&other.place));
+        for exchange in &mut self.exchanges {
+            let Place {
+                server, connection, ..
+            } = &exchange.place;
+            let taken = self
+                .servers
+                .get(server)
+                .and_then(|server| server.taken.get(connection));
+            let begins = before.entry((server.clone(), *connection)).or_default();
+            let own = |bytes: u64| bytes.saturating_sub(*begins).min(exchange.sent_bytes);
+            exchange.read = taken.map(|(taken, n)| {
+                let (at_least, at_most) = (own(taken.at_least), own(taken.at_most));
+                (Taken { at_least, at_most }, *n)
+            });
+            *begins += exchange.sent_bytes;
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which faults had to happen and did not.
 
 use scripted_servers::event::{Lane, StepId};
-use scripted_servers::script::Listen;
+use scripted_servers::script::PortState;
 
 use super::case::Case;
 use super::effects;
@@ -20,9 +20,9 @@ fn of_server(case: &Case<'_>, server: &ServerPlan) -> Vec<String> {
     let mut missing = Vec::new();
     let (name, line) = (&server.name, server.line);
     if server.required.listen
-        && let Some(why) = not_refused(case, name)
+        && let Some(why) = not_met(case, server)
     {
-        missing.push(format!("line {line}: `listen: refuse` of {name}: {why}"));
+        missing.push(format!("line {line}: `listen` of {name}: {why}"));
     }
     if let Some(place) = server.required.connection
         && !fired(case, name, Lane::Connections(place))
@@ -39,7 +39,7 @@ fn of_server(case: &Case<'_>, server: &ServerPlan) -> Vec<String> {
         missing.push(reason);
     }
     // Nothing behind a port that never opens can happen.
-    if server.listen == Listen::Refuse {
+    if !server.listen.ever_opens() {
         return missing;
     }
     for (queue, steps) in server.queues.iter().enumerate() {
@@ -95,9 +95,33 @@ fn step_in_words(
     format!("line {}: `{fault}` of {name}, {pattern}: {why}", step.line)
 }
 
-/// A port has refused when the harness's own probes before and after the client
-/// were refused, and the client had its URL: in its work, or in an answer that
-/// was sent to the end.
+/// Why it is not proved that the client met the first state of a port.
+fn not_met(case: &Case<'_>, server: &ServerPlan) -> Option<String> {
+    match server.listen.first() {
+        PortState::Open => Some("the port was open from the start".to_owned()),
+        PortState::Refuse => not_refused(case, &server.name).map(str::to_owned),
+        PortState::Drop => not_dropped(case, &server.name),
+    }
+}
+
+/// A port has dropped when the kernel counted a SYN that it dropped while the
+/// client ran.
+fn not_dropped(case: &Case<'_>, server: &str) -> Option<String> {
+    let facts = case.facts.servers.get(server);
+    let probes = facts.map_or(&[][..], |facts| &facts.drop_probes);
+    if probes.is_empty() || probes.contains(&false) {
+        return Some("the harness's own probe before the client was not dropped".to_owned());
+    }
+    if fired(case, server, Lane::Listen) {
+        return None;
+    }
+    let why = unproven(case, server, Lane::Listen);
+    Some(why.unwrap_or("no SYN was dropped").to_owned())
+}
+
+/// A port has refused when the harness's own probes at both ends of that state
+/// were refused, and the client had its URL meanwhile: in its work, or in an
+/// answer that was sent to the end.
 fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
     let probes = case.facts.servers.get(server);
     let probes = probes.map_or(&[][..], |facts| &facts.probes);
@@ -111,6 +135,10 @@ fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
     if !refused(false) || !refused(true) {
         return Some("the harness's own probes before and after the client were not both refused");
     }
+    // A port that opens later refused until the second probe only.
+    let after = probes.iter().filter(|(after, _, _)| *after);
+    let until = after.map(|(_, _, mark)| mark.at_us).min();
+    let in_time = |at_us: u64| until.is_none_or(|until| at_us <= until);
     let in_work = case.facts.client.work.is_some()
         && case.plan.calls.iter().any(|call| match &call.request {
             Request::Literal { url, .. } => url.servers().any(|name| name == server),
@@ -119,6 +147,7 @@ fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
     let in_answer = case.facts.exchanges.iter().any(|one| {
         let step = effects::step(case.plan, one);
         step.is_some_and(|step| mentions(&step.fault, server) && went_out(case, one, step))
+            && one.answered.is_some_and(|mark| in_time(mark.at_us))
     });
     let reached = in_work || in_answer;
     (!reached).then_some("its URL never reached the client")

@@ -41,7 +41,7 @@ pub(super) fn settle(plan: &Plan, facts: &mut Facts, entries: &[&Entry]) {
         .map(|entry| entry.n)
         .collect();
     facts.fired.retain(|_, proof| {
-        proof.retain(|n| !late.contains(n));
+        proof.retain(|mark| !late.contains(&mark.n));
         !proof.is_empty()
     });
 }

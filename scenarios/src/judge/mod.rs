@@ -18,6 +18,7 @@ pub(crate) mod exchange;
 pub(crate) mod facts;
 mod fired;
 mod lifetime;
+pub(crate) mod moment;
 mod rules;
 mod run_delay;
 pub(crate) mod time;

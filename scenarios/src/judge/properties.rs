@@ -172,7 +172,11 @@ fn tell(story: Story, number: usize, sent: &Sent) -> Story {
             story.server(
                 120,
                 (server, connection, 0),
-                What::PeerEnded { how, arrived_us },
+                What::PeerEnded {
+                    how,
+                    arrived_us,
+                    alive_us: 0,
+                },
             )
         }
         None => story,
@@ -258,7 +262,7 @@ proptest! {
         let place = (if api { "api" } else { "other" }, 99, 0);
         let story = Story { entries }
             .accepted(at, place.0, place.1)
-            .server(at, place, What::PeerEnded { how: Ending::Fin, arrived_us: None })
+            .server(at, place, What::PeerEnded { how: Ending::Fin, arrived_us: None, alive_us: 0 })
             .server(at, place, What::Closed { received: 0, sent: 0, taken: None });
         let after = judge(&case(), &client(), &story.entries);
         prop_assert!(

@@ -1,8 +1,10 @@
 //! The judge as a whole: which verdict wins, and what is wrong without any
 //! expectation.
 
+use std::time::Duration;
+
 use scripted_servers::event::{Lane, StepId, What};
-use scripted_servers::script::ConnectionAct;
+use scripted_servers::script::{ConnectionAct, Listen, Phase, PortState};
 use scripted_servers::wire::End;
 
 use super::not_run;
@@ -558,6 +560,65 @@ fn a_port_has_refused_when_both_probes_say_so_and_its_url_was_answered() {
         "the answer was not sent"
     );
     assert!(cell.reason.unwrap().contains("never reached the client"));
+}
+
+fn not_sent(story: Story) -> Story {
+    story.fails(10, 1, "ECONNREFUSED").exit(21, 0)
+}
+
+#[test]
+fn a_port_has_dropped_when_a_syn_of_the_client_was_counted() {
+    let plan = plan([server("api").closed(Listen::Drop)])
+        .call("POST", "api", "/x")
+        .must(delivered("api", 0));
+    let probe = |dropped| {
+        let story = Story::new();
+        story.server(0, ("api", 0, 0), What::ProbedDrop { dropped })
+    };
+    let counted = |story: Story, syns: u64| {
+        let story = story.server(22, ("api", 0, 0), What::Dropped { phase: 0, syns });
+        if syns == 0 {
+            return story;
+        }
+        let fired = What::Fired {
+            lane: Lane::Listen,
+            proof: format!("SYNs dropped: {syns}"),
+            since_us: 1,
+        };
+        story.server(22, ("api", 0, 0), fired)
+    };
+    let cell = counted(not_sent(probe(true)), 2).judge(&plan);
+    assert_eq!(cell.verdict, Verdict::Pass, "{cell:?}");
+    for (cell, why) in [
+        (counted(not_sent(probe(true)), 0), "no SYN was dropped"),
+        (counted(not_sent(probe(false)), 2), "own probe"),
+        (counted(not_sent(Story::new()), 2), "own probe"),
+    ] {
+        let cell = cell.judge(&plan);
+        assert_eq!(cell.verdict, Verdict::Inconclusive, "{why}");
+        assert!(cell.reason.as_ref().unwrap().contains(why), "{cell:?}");
+    }
+}
+
+#[test]
+fn a_port_that_opened_before_its_url_was_answered_has_not_refused() {
+    let mut plan = dead_end();
+    let phase = |state, lasts| Phase { state, lasts };
+    plan.servers[1].listen = Listen::Phases(vec![
+        phase(PortState::Refuse, Some(Duration::from_millis(4))),
+        phase(PortState::Open, None),
+    ]);
+    let cell = |opens: u64| {
+        let story = Story::new()
+            .request(5, "api", 1, "POST /x")
+            .took(5, AT, 0)
+            .fired(6, "api", 0)
+            .answer(6, AT, 307, "");
+        let story = probed(probed(story, 0, true), opens, true);
+        not_sent(story).judge(&plan)
+    };
+    assert_eq!(cell(20).verdict, Verdict::Pass, "{:?}", cell(20));
+    assert_eq!(cell(4).verdict, Verdict::Inconclusive);
 }
 
 #[test]

@@ -54,7 +54,13 @@ pub(crate) fn bounded(range: &Matcher<Duration>, time: Duration, run_delay_us: u
     Bounded::TooLong
 }
 
-fn tolerance(bound: Duration) -> Duration {
+/// Microseconds, as entries count.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// What is granted to a client to act on something, on a machine that is idle.
+pub(crate) fn tolerance(bound: Duration) -> Duration {
     (bound / 10).max(Duration::from_millis(50))
 }
 

@@ -4,6 +4,7 @@
 pub mod counter;
 pub mod expected;
 pub mod matcher;
+pub mod moment;
 pub mod plan;
 pub(crate) mod scope;
 pub mod template;

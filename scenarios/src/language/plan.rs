@@ -106,7 +106,7 @@ pub struct ServerPlan {
     pub name: String,
     /// Where it stands in the file.
     pub line: u32,
-    /// Whether its port can be reached.
+    /// Whether its port can be reached, and when.
     pub listen: Listen,
     /// What happens to accepted connections; the last repeats.
     pub connections: Vec<ConnectionAct>,
@@ -121,7 +121,7 @@ pub struct ServerPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LanesRequired {
-    /// `listen: refuse` must be proved.
+    /// The first state of the port is a fault, and must be proved.
     pub listen: bool,
     /// The first entry of `connections` that is not `serve`, from 0.
     pub connection: Option<usize>,
@@ -207,6 +207,19 @@ pub struct Call {
     pub request: Request,
 }
 
+impl Call {
+    /// Whether it is an upload that goes on where it broke off.
+    pub fn is_resumable(&self) -> bool {
+        matches!(
+            self.request,
+            Request::Operation {
+                resumable: true,
+                ..
+            }
+        )
+    }
+}
+
 /// What a call sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -232,6 +245,10 @@ pub enum Request {
         at: String,
         /// Bytes of an upload.
         size: Option<u64>,
+        /// Whether it goes on where it broke off: in a session that a first
+        /// request begins, whose URL is in the Location of the answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resumable: bool,
     },
 }
 

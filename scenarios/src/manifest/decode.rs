@@ -52,6 +52,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),
+    ("resumes", Ability::Resumes),
     ("attempts", Ability::Attempts),
     ("connect", Ability::Connect),
     ("idle", Ability::Idle),

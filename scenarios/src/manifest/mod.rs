@@ -183,6 +183,8 @@ pub enum Ability {
     DecodesDeflate,
     /// Decodes brotli, and shows what it decoded.
     DecodesBr,
+    /// Goes on with an upload where it broke off.
+    Resumes,
     /// Can be told the limit `attempts`.
     Attempts,
     /// Can be told the limit `connect`.
@@ -278,6 +280,10 @@ pub struct PolicyRule {
     /// a refused target proves nothing about the request before it.
     #[serde(default)]
     pub redirected: Option<bool>,
+    /// Only when the call gives one of these fields, such as a precondition or a
+    /// key that makes it safe to send twice; empty: whatever it gives.
+    #[serde(default)]
+    pub header: Vec<String>,
     /// Sends of the call in all, this rule being met each time; 1: not again.
     /// A limit `attempts` of the scenario takes its place where it is above 1.
     pub attempts: u32,

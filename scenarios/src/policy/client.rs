@@ -17,6 +17,7 @@ pub(super) struct Facts<'a> {
     pub reused: bool,
     pub retry_after: bool,
     pub redirected: bool,
+    pub headers: &'a [(String, String)],
 }
 
 /// The time that the client's own work and a connection may add to a wait that
@@ -39,7 +40,8 @@ pub(super) fn rule<'m>(
         let fits = about
             && rule.reused.is_none_or(|reused| reused == came.reused)
             && rule.retry_after.is_none_or(|said| said == came.retry_after)
-            && rule.redirected.is_none_or(|one| one == came.redirected);
+            && rule.redirected.is_none_or(|one| one == came.redirected)
+            && (rule.header.is_empty() || gives_one(came.headers, &rule.header));
         if !fits {
             continue;
         }
@@ -52,6 +54,13 @@ pub(super) fn rule<'m>(
         }
     }
     Ok(None)
+}
+
+/// Whether one of these fields is among those that the call gives.
+fn gives_one(given: &[(String, String)], wanted: &[String]) -> bool {
+    given
+        .iter()
+        .any(|(name, _)| wanted.iter().any(|one| one.eq_ignore_ascii_case(name)))
 }
 
 /// Sends of the call in all when this rule is met each time.

@@ -17,6 +17,8 @@ pub(super) struct Came {
     pub method: Option<String>,
     /// Whether it followed a redirect.
     pub redirected: bool,
+    /// The header fields that the call gives.
+    pub headers: Vec<(String, String)>,
     /// Time that its hops after the first one took.
     pub after_first: Span,
 }
@@ -56,6 +58,7 @@ pub(super) fn decide<'m>(
         reused: came.reused,
         retry_after: came.retry_after().is_some(),
         redirected: came.redirected,
+        headers: &came.headers,
     };
     match &came.what {
         What::Answer {

@@ -17,12 +17,13 @@ mod tests;
 
 use std::time::Duration;
 
+use scripted_servers::script::Listen;
 use serde::{Deserialize, Serialize};
 
 use crate::counter::Counter;
 use crate::manifest::Manifest;
 use crate::matcher::Matcher;
-use crate::plan::{Of, Plan, ServerPlan};
+use crate::plan::{Call, Of, Plan, ServerPlan};
 use crate::target::Target;
 use crate::verdict::Outcome;
 
@@ -100,7 +101,14 @@ pub fn predict(plan: &Plan, manifest: &Manifest) -> Prediction {
 
 /// Why no policy can be computed from a case, whatever the client; none when it
 /// can.
-pub fn not_computable(servers: &[ServerPlan]) -> Option<&'static str> {
+pub fn not_computable(servers: &[ServerPlan], calls: &[Call]) -> Option<&'static str> {
+    let mut ports = servers.iter();
+    if ports.any(|server| matches!(server.listen, Listen::Phases(_))) {
+        return Some("a port has phases by time, and the walk has no clock");
+    }
+    if calls.iter().any(Call::is_resumable) {
+        return Some("a resumable upload is no request that is sent again as it is");
+    }
     let queues = servers.iter().flat_map(|server| &server.queues);
     queues.flat_map(|queue| &queue.steps).find_map(|step| {
         let when = &step.when;

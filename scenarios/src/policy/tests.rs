@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use scripted_servers::script::{ConnectionAct, ConnectionUse, FieldTest, Times, When};
+use scripted_servers::script::{ConnectionAct, ConnectionUse, FieldTest, Listen, Times, When};
 use scripted_servers::wire::{End, IdleEnd, Position, RequestPoint};
 
 use super::{PredictedEnd, Prediction, predict};
@@ -12,7 +12,7 @@ use crate::faults::raw::{Raw, RawPart};
 use crate::faults::respond::{Framing, ResponsePoint, RetryAfter};
 use crate::manifest::{ErrorKind, Manifest, PolicyRule, StatusRange, WaitRule};
 use crate::matcher::Matcher;
-use crate::plan::{Content, Limits, Of, Plan, StepPlan};
+use crate::plan::{Content, Limits, Of, Plan, Request, StepPlan};
 use crate::template::Template;
 use crate::testing::{cut, cut_after, manifest, plan, redirect, respond, server, step, url};
 use crate::verdict::Outcome;
@@ -317,6 +317,24 @@ fn a_rule_can_ask_whether_a_redirect_was_followed() {
     let case = to_dead.call("POST", "api", "/x");
     assert_eq!(exact(&predict(&case, &client([trusting])), "api"), 3);
     assert_eq!(exact(&predict(&case, &client([careful])), "api"), 1);
+}
+
+#[test]
+fn a_rule_can_ask_for_a_field_that_the_call_gives() {
+    let with = |name: &str| {
+        let mut plan = plan([server("api").step(respond(503))]).call("POST", "api", "/x");
+        if let Request::Literal { headers, .. } = &mut plan.calls[0].request {
+            headers.push((name.to_owned(), Template(Vec::new())));
+        }
+        plan
+    };
+    let guarded = PolicyRule {
+        header: vec!["If-Match".to_owned()],
+        ..on_statuses(503, 503, 3)
+    };
+    let client = client([guarded, on_statuses(503, 503, 1)]);
+    assert_eq!(exact(&predict(&with("if-match"), &client), "api"), 3);
+    assert_eq!(exact(&predict(&with("If-None-Match"), &client), "api"), 1);
 }
 
 #[test]
@@ -701,11 +719,41 @@ fn raw_bytes_are_an_answer_a_silence_or_nonsense() {
 }
 
 #[test]
+fn a_port_that_drops_costs_every_attempt_the_connect_limit() {
+    let limits = |connect: Option<u64>, total: Option<u64>| Limits {
+        connect: connect.map(ms),
+        total: total.map(ms),
+        ..Limits::default()
+    };
+    let dropping = |limits| {
+        let api = server("api").closed(Listen::Drop);
+        plan([api]).call("GET", "api", "/x").limits(limits)
+    };
+    let mut rule = on_errors(&[ErrorKind::ConnectTimeout], 3);
+    rule.wait.at_least = vec![ms(0)];
+    rule.wait.at_most = vec![ms(100)];
+    let client = client([rule]);
+    let prediction = predict(&dropping(limits(Some(500), None)), &client);
+    assert_eq!(exact(&prediction, "api"), 0);
+    assert_eq!(prediction.outcome(1), Ok(vec![Outcome::NotSent]));
+    let steps = &prediction.calls[0].reasoning;
+    let tried = steps.iter().filter(|step| step.contains("no connection"));
+    assert_eq!(tried.count(), 3, "{steps:?}");
+    // Long enough for all three, then not.
+    let within = predict(&dropping(limits(Some(500), Some(9000))), &client);
+    assert_eq!(within.outcome(1), Ok(vec![Outcome::NotSent]));
+    let short = predict(&dropping(limits(Some(500), Some(1200))), &client);
+    assert!(short.outcome(1).unwrap_err().contains("limits.total"));
+    let own = predict(&dropping(limits(None, None)), &client);
+    assert!(own.outcome(1).unwrap_err().contains("own timeouts"));
+}
+
+#[test]
 fn scripts_that_no_policy_can_walk_are_known_beforehand() {
     let mut when = When::default();
     let computable = |when: &When| {
         let case = one([respond(503).when(when.clone())]);
-        super::not_computable(&case.servers).is_none()
+        super::not_computable(&case.servers, &case.calls).is_none()
     };
     assert!(computable(&when));
     when.until = Some(ms(500));

@@ -51,3 +51,13 @@ pub(super) fn during(
         }
     }
 }
+
+/// How long the client tries to connect where nobody answers.
+pub(super) fn connecting(limits: &Limits, elapsed: Span) -> Result<Duration, String> {
+    let connect = limits.connect.ok_or(NO_END)?;
+    let by_then = elapsed.plus(Span::exactly(connect));
+    match limits.total {
+        Some(total) if !by_then.surely_before(total) => Err(TOTAL_MAY_END_IT.to_owned()),
+        _ => Ok(connect),
+    }
+}

@@ -162,6 +162,7 @@ impl<'a> Walk<'a> {
                 reused: hop.reused,
                 method: hop.method.clone(),
                 redirected: hops > 0,
+                headers: current.sent.headers.clone(),
                 after_first,
             };
             let (status, location, retry_after) = match comes {
@@ -215,9 +216,22 @@ impl<'a> Walk<'a> {
         let request = format!("{method} {name} {}", hop.target.path);
         let kept = self.kept.remove(&name);
         hop.reused = kept.map_or(Ok(false), still_open)?;
-        if server.listen == Listen::Refuse {
-            current.say(&format!("{request}: refused"));
-            return Ok(Comes::Fails(vec![ErrorKind::Refused]));
+        match server.listen {
+            Listen::Open => {}
+            Listen::Refuse => {
+                current.say(&format!("{request}: refused"));
+                return Ok(Comes::Fails(vec![ErrorKind::Refused]));
+            }
+            Listen::Drop => {
+                let passed = timeout::connecting(&self.plan.limits, current.elapsed)?;
+                current.elapsed = current.elapsed.plus(Span::exactly(passed));
+                self.pass(Span::exactly(passed));
+                current.say(&format!("{request}: no connection within {passed:?}"));
+                return Ok(Comes::Fails(vec![ErrorKind::ConnectTimeout]));
+            }
+            Listen::Phases(_) => {
+                return Err("not computable: a port has phases by time".to_owned());
+            }
         }
         let met = self.meet(server, hop, current.sent)?;
         if met.routed && met.arrives != Arrives::No {

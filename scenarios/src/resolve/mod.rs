@@ -39,6 +39,8 @@ pub struct ResolvedCall {
     pub body: Option<Vec<u8>>,
     /// Whether the client shall hand it over as a stream.
     pub stream_body: bool,
+    /// Whether it is an upload that goes on where it broke off.
+    pub resumable: bool,
     /// Wait before it.
     pub pause: Duration,
 }
@@ -50,7 +52,7 @@ pub fn server_scripts(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> 
         .iter()
         .map(|server| ServerScript {
             name: server.name.clone(),
-            listen: server.listen,
+            listen: server.listen.clone(),
             connections: server.connections.clone(),
             queues: server
                 .queues
@@ -97,6 +99,12 @@ fn route(plan: &Plan, server: &ServerPlan, queue: &QueuePlan, manifest: &Manifes
         .calls
         .iter()
         .filter_map(|call| match &call.request {
+            // Its session's URL is the scenario's.
+            Request::Operation {
+                at,
+                resumable: true,
+                ..
+            } => (*at == server.name).then_some(None),
             Request::Operation { operation, at, .. } if *at == server.name => Some(
                 manifest
                     .operations
@@ -144,15 +152,21 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                         .collect(),
                     body: body.as_ref().map(|body| body.render(&with).bytes),
                     stream_body: *body_as == BodyAs::Stream,
+                    resumable: false,
                     pause: Duration::ZERO,
                 },
                 Request::Operation {
                     operation,
                     at,
                     size,
+                    resumable,
                 } => {
                     let bound = manifest.operations.get(operation)?;
-                    operation_call(call.id, (*operation, bound), (at, *size), &with)
+                    let call = operation_call(call.id, (*operation, bound), (at, *size), &with);
+                    ResolvedCall {
+                        resumable: *resumable,
+                        ..call
+                    }
                 }
             };
             resolved.pause = call.pause;
@@ -190,6 +204,7 @@ fn operation_call(
             .collect(),
         body,
         stream_body: false,
+        resumable: false,
         pause: Duration::ZERO,
     }
 }

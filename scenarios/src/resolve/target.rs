@@ -60,6 +60,7 @@ pub fn of_call(plan: &Plan, manifest: &Manifest, call: &Call) -> Option<Sent> {
             operation,
             at,
             size,
+            ..
         } => {
             let bound = manifest.operations.get(operation)?;
             let content = if bound.content {

@@ -53,6 +53,7 @@ pub const FINDINGS: &[FindingName] = &[
     FindingName::WrongOrder,
     FindingName::CauseLost,
     FindingName::Crashed,
+    FindingName::NotCancelled,
 ];
 
 type Case<'a> = (&'a [ServerPlan], &'a [Call], &'a Limits);
@@ -251,7 +252,8 @@ mod tests {
             | FindingName::WrongRequest
             | FindingName::WrongOrder
             | FindingName::CauseLost
-            | FindingName::Crashed => 23,
+            | FindingName::Crashed
+            | FindingName::NotCancelled => 24,
         };
         let distinct: std::collections::BTreeSet<_> = FINDINGS.iter().collect();
         assert_eq!(distinct.len(), counted(FINDINGS[0]));

@@ -21,6 +21,7 @@ const FORMS: &[&str] = &[
     "headers: { Location: \"{api}/end\" }",
     "key: { header: Idempotency-Key }",
     "delay: 200ms",
+    "listen: { phases: [ { drop: { for: 2s } }, { open: always } ] }",
     "deadline: 10s",
 ];
 

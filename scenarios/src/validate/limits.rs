@@ -178,6 +178,9 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
             .flat_map(|queue| &queue.steps)
     };
     needs.extend(steps().filter_map(|step| step.fault.behaviour().needs()));
+    if calls.iter().any(Call::is_resumable) {
+        needs.insert(Ability::Resumes);
+    }
     let reused = Some(scripted_servers::script::ConnectionUse::Reused);
     if steps().any(|step| step.when.connection == reused) {
         needs.insert(Ability::ReusesConnections);

@@ -10,6 +10,7 @@ mod document;
 mod expect;
 mod forms;
 mod limits;
+mod listen;
 mod servers;
 mod step_checks;
 mod steps;

@@ -1,12 +1,13 @@
 //! `servers`: their lanes before and around the steps.
 
-use scripted_servers::script::{ConnectionAct, Listen, PathPattern, Route};
+use scripted_servers::script::{ConnectionAct, Listen, PathPattern, PortState, Route};
 
 use crate::document::decode::{Fields, Keys, brief, not_yet};
-use crate::document::{Key, Node, Span, Value, ids};
+use crate::document::{Key, Node, Span, ids};
 use crate::faults;
 use crate::plan::{LanesRequired, QueuePlan, ServerPlan};
 
+use super::listen;
 use super::steps::{self, Place};
 use crate::reading::Reading;
 use crate::reading::names::is_name;
@@ -22,7 +23,7 @@ static KEYS: Keys = Keys::new(
     &[
         (
             "listen",
-            "whether its port can be reached: `open` or `refuse`",
+            "whether its port can be reached, and when: `open`, `refuse`, `drop` or `{phases: [..]}`",
         ),
         ("connections", "what happens to accepted connections"),
         ("script", "the steps that its requests take"),
@@ -111,7 +112,7 @@ fn server(name: &Key, node: &Node, reading: &mut Reading<'_>) -> Option<ServerPl
     let fields = node.fields(&KEYS, reading.out)?;
     let listen = match fields.get("listen") {
         None => Some(Listen::Open),
-        Some(node) => listen(node, reading),
+        Some(node) => listen::listen(node, reading),
     };
     let connections = match fields.get("connections") {
         None => Some(vec![ConnectionAct::Serve]),
@@ -120,7 +121,8 @@ fn server(name: &Key, node: &Node, reading: &mut Reading<'_>) -> Option<ServerPl
     let queues = queues(&fields, name, reading);
     let (listen, connections, mut queues) = (listen?, connections?, queues?);
     let served = connections.contains(&ConnectionAct::Serve);
-    if queues.is_empty() && listen == Listen::Open && served {
+    let opens = listen.ever_opens();
+    if queues.is_empty() && opens && served {
         reading
             .out
             .report(
@@ -133,39 +135,24 @@ fn server(name: &Key, node: &Node, reading: &mut Reading<'_>) -> Option<ServerPl
         return None;
     }
     // Nothing behind a port that never opens can fire.
-    let open = listen == Listen::Open;
     for step in queues.iter_mut().flat_map(|queue| &mut queue.steps) {
-        step.required &= open && served;
+        step.required &= opens && served;
     }
-    unreachable_lanes(&fields, (listen, served), reading);
+    unreachable_lanes(&fields, (&listen, served), reading);
     let first = connections
         .iter()
         .position(|act| *act != ConnectionAct::Serve);
     Some(ServerPlan {
         name: name.text.clone(),
         line: reading.out.line(&name.span),
+        required: LanesRequired {
+            listen: listen.first() != PortState::Open,
+            connection: first.filter(|_| opens),
+        },
         listen,
         connections,
         queues,
-        required: LanesRequired {
-            listen: !open,
-            connection: first.filter(|_| open),
-        },
     })
-}
-
-fn listen(node: &Node, reading: &mut Reading<'_>) -> Option<Listen> {
-    if let Value::Map(entries) = &node.value
-        && let Some((key, _)) = entries.iter().find(|(key, _)| key.text == "phases")
-    {
-        not_yet(&key.span, "phases", reading.out);
-        return None;
-    }
-    if reading.later(node, &["drop"]) {
-        return None;
-    }
-    let words = [("open", Listen::Open), ("refuse", Listen::Refuse)];
-    node.word("a state of a port", &words, reading.out)
 }
 
 fn connections(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<ConnectionAct>> {
@@ -277,16 +264,17 @@ fn route(pattern: &str, span: &Span, reading: &mut Reading<'_>) -> Option<Route>
 /// opens it.
 fn unreachable_lanes(
     fields: &Fields<'_>,
-    (listen, served): (Listen, bool),
+    (listen, served): (&Listen, bool),
     reading: &mut Reading<'_>,
 ) {
-    let closed = listen == Listen::Refuse;
+    let closed = !listen.ever_opens();
     for key in ["connections", "script", "routes"] {
         let Some((key, _)) = fields.entry(key) else {
             continue;
         };
         let why = match (closed, served, key.text.as_str()) {
-            (true, ..) => "the port refuses every connection",
+            (true, ..) if *listen == Listen::Refuse => "the port refuses every connection",
+            (true, ..) => "the port never accepts a connection",
             (false, false, "script" | "routes") => "no connection is served",
             _ => continue,
         };

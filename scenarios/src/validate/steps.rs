@@ -14,6 +14,7 @@ use super::servers::too_much;
 use super::step_checks;
 use crate::reading::Reading;
 use crate::reading::all_good;
+use crate::reading::names::is_name;
 
 /// What a step has beside its behaviour.
 const OWN: &[(&str, &str)] = &[
@@ -120,11 +121,12 @@ fn step(
     let then = fields.get("then").map(|node| then(node, reading));
     let required = fields.get("required");
     let required = required.map(|node| node.truth("`required`", reading.out));
-    unused_name(&fields, reading);
+    let name = fields.get("name").map(|node| name(node, reading));
     let behaviour = fields.one_of(&faults::words(), reading.out);
     let fault = behaviour.and_then(|(word, _, value)| faults::decode(word, value, reading));
     let step = StepPlan {
         line: reading.out.line(&node.span),
+        name: all_good(name)?,
         when: all_good(when)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
         reads: all_good(reads)?,
@@ -238,14 +240,20 @@ fn then(node: &Node, reading: &mut Reading<'_>) -> Option<(IdleEnd, Duration)> {
     Some((how, after))
 }
 
-/// No part of this version refers to steps by name.
-fn unused_name(fields: &Fields<'_>, reading: &mut Reading<'_>) {
-    if let Some((key, node)) = fields.entry("name") {
-        node.text("`name`", reading.out);
-        reading
-            .out
-            .report(ids::UNUSED_NAME, &key.span, "nobody uses this name")
-            .label("no moment refers to this step")
-            .help("remove it");
+/// A name by which moments refer to the step.
+fn name(node: &Node, reading: &mut Reading<'_>) -> Option<String> {
+    let name = node.text("`name`", reading.out)?;
+    if is_name(name) {
+        return Some(name.to_owned());
     }
+    reading
+        .out
+        .report(
+            ids::BAD_NAME,
+            &node.span,
+            format!("`{}` cannot name a step", brief(name)),
+        )
+        .label("not a name")
+        .help("write a lower-case word such as `lost` or `first_answer`");
+    None
 }

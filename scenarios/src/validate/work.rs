@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::document::decode::{Fields, Keys, not_yet};
-use crate::document::{Node, Span, ids};
+use crate::document::{Key, Node, Span, ids};
 use crate::manifest::OperationName;
 use crate::plan::{BodyAs, Call, Request};
 use crate::template::{Piece, Template};
@@ -26,6 +26,10 @@ macro_rules! call_keys {
                 ("operation", "`create`, `fetch`, `replace`, `remove` or `upload`"),
                 ("at", "with `operation`: the server, such as \"{api}\""),
                 ("size", "with `operation: upload`: bytes of content"),
+                (
+                    "resumable",
+                    "with `operation: upload`: `true` for one that goes on where it broke off",
+                ),
                 $($more),*
             ],
         )
@@ -125,7 +129,7 @@ fn one_call(
 }
 
 fn literal(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> {
-    misplaced(fields, &["at", "size"], "`operation`", reading)?;
+    misplaced(fields, &["at", "size", "resumable"], "`operation`", reading)?;
     let method = fields.get("method").map(|node| reading.method(node));
     let url = fields.get("url").and_then(|node| url(node, reading));
     let headers = fields.get("headers").map(|node| reading.headers(node));
@@ -176,26 +180,43 @@ fn operation(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> 
     let at = fields
         .need("at", reading.out)
         .and_then(|node| at(node, reading));
+    let uploads = operation.is_none_or(|name| name == OperationName::Upload);
     let size = fields.entry("size").map(|(key, node)| {
-        if operation.is_some_and(|name| name != OperationName::Upload) {
-            reading
-                .out
-                .report(
-                    ids::KEY_WITHOUT,
-                    &key.span,
-                    "`size` needs `operation: upload`",
-                )
-                .label("the content of other operations is small")
-                .help("remove it");
-            return None;
-        }
+        of_an_upload(
+            key,
+            uploads,
+            "the content of other operations is small",
+            reading,
+        )?;
         reading.content_size(node)
+    });
+    let resumable = fields.entry("resumable").map(|(key, node)| {
+        of_an_upload(key, uploads, "other operations are one request", reading)?;
+        node.truth("`resumable`", reading.out)
     });
     Some(Request::Operation {
         operation: operation?,
         at: at?,
         size: all_good(size)?,
+        resumable: all_good(resumable)?.unwrap_or(false),
     })
+}
+
+/// Refuses a key that only an upload can have.
+fn of_an_upload(key: &Key, uploads: bool, label: &str, reading: &mut Reading<'_>) -> Option<()> {
+    if uploads {
+        return Some(());
+    }
+    reading
+        .out
+        .report(
+            ids::KEY_WITHOUT,
+            &key.span,
+            format!("`{}` needs `operation: upload`", key.text),
+        )
+        .label(label)
+        .help("remove it");
+    None
 }
 
 fn misplaced(

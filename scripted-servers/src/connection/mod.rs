@@ -57,6 +57,8 @@ pub(crate) struct Connection<T> {
     heard_at: Duration,
     /// Just before the last bytes were handed to the kernel.
     handed_at: Duration,
+    /// When a look at the socket last showed that the peer had not ended it.
+    alive_at: Duration,
     peer_ended: bool,
     /// FIN was sent.
     pub(crate) own_fin: bool,
@@ -84,6 +86,7 @@ impl<T: Transport> Connection<T> {
             empty_at: Duration::ZERO,
             heard_at: Duration::ZERO,
             handed_at: Duration::ZERO,
+            alive_at: Duration::ZERO,
             peer_ended: false,
             own_fin: false,
             taken: taken::Known::default(),
@@ -294,6 +297,7 @@ impl<T: Transport> Connection<T> {
             self.tell(What::PeerEnded {
                 how,
                 arrived_us: arrived.map(micros),
+                alive_us: micros(self.alive_at.max(self.heard_at).max(self.handed_at)),
             });
         }
     }

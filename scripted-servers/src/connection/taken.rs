@@ -32,6 +32,10 @@ impl<T: Transport> Connection<T> {
         let acknowledged = self.sent.saturating_sub(out.saturating_sub(fin));
         let unsent = self.transport.unsent().saturating_sub(fin);
         self.taken.at_most = self.sent.saturating_sub(unsent);
+        let now = self.now();
+        if self.transport.ending().is_none() {
+            self.alive_at = now;
+        }
         let peer = self.transport.peer();
         let at_least = match (peer, self.transport.ending()) {
             (_, Some(Ending::Reset)) | (Peer::Unknown, _) => return,

@@ -10,6 +10,7 @@ mod sock_diag;
 mod stamps;
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -166,6 +167,18 @@ impl Moment {
     fn on_cell_clock(self, wall: Duration) -> Duration {
         (self.cell + wall).saturating_sub(self.wall)
     }
+}
+
+/// Packets that a socket has dropped so far. A listening socket that is deaf
+/// counts each SYN once.
+pub(crate) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    raw::drops(socket)
+}
+
+/// Whether some socket of this network namespace tries to connect to this
+/// address.
+pub(crate) fn is_sought(address: SocketAddr) -> io::Result<bool> {
+    proc_net::is_sought(address)
 }
 
 /// From here on nothing arrives on this socket any more: a filter drops all

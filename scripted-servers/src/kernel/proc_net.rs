@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::peers::Seen;
 
 const LISTEN: &str = "0A";
+const SYN_SENT: &str = "02";
 
 /// The socket whose own address is `local` and which is connected to `remote`.
 pub(super) fn look(local: SocketAddr, remote: SocketAddr) -> io::Result<Seen> {
@@ -16,6 +17,30 @@ pub(super) fn look(local: SocketAddr, remote: SocketAddr) -> io::Result<Seen> {
         "/proc/net/tcp6"
     };
     Ok(find(&std::fs::read_to_string(table)?, local, remote))
+}
+
+/// Whether some socket tries to connect to this address. One of IPv6 can also
+/// try an address of IPv4.
+pub(super) fn is_sought(address: SocketAddr) -> io::Result<bool> {
+    let (old, new) = match address.ip() {
+        IpAddr::V4(v4) => (
+            std::fs::read_to_string("/proc/net/tcp")?,
+            SocketAddr::from((v4.to_ipv6_mapped(), address.port())),
+        ),
+        IpAddr::V6(_) => (String::new(), address),
+    };
+    let here = seeks(&old, address);
+    // A machine without IPv6 has no such table, and nobody who seeks by it.
+    let table = std::fs::read_to_string("/proc/net/tcp6").unwrap_or_default();
+    Ok(here || seeks(&table, new))
+}
+
+fn seeks(table: &str, address: SocketAddr) -> bool {
+    let remote = written(address);
+    table.lines().any(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(2);
+        fields.next() == Some(&remote) && fields.next() == Some(SYN_SENT)
+    })
 }
 
 fn find(table: &str, local: SocketAddr, remote: SocketAddr) -> Seen {
@@ -100,6 +125,14 @@ mod tests {
                 held: false
             }
         );
+    }
+
+    #[test]
+    fn only_a_socket_that_is_not_connected_yet_seeks_an_address() {
+        assert!(!seeks(TABLE, at(8080)));
+        let seeking = TABLE.replace("0100007F:1F90 01 0", "0100007F:1F90 02 0");
+        assert!(seeks(&seeking, at(8080)));
+        assert!(!seeks(&seeking, at(8081)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! unsafe, and nothing here decides anything.
 #![expect(
     unsafe_code,
-    reason = "TCP_INFO, SIOCOUTQ and receive time stamps have no safe wrapper"
+    reason = "TCP_INFO, SO_MEMINFO, SIOCOUTQ and receive time stamps have no safe wrapper"
 )]
 
 use std::io;
@@ -46,6 +46,33 @@ pub(super) fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     } else {
         Err(io::Error::last_os_error())
     }
+}
+
+/// `getsockopt(SO_MEMINFO)`, its last number: packets that this socket dropped.
+pub(super) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    // `asm-generic/socket.h` and `linux/sock_diag.h`; libc lacks the first.
+    const SO_MEMINFO: libc::c_int = 55;
+    const DROPS: usize = 8;
+    let mut info = [0_u32; DROPS + 1];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the buffer is `length` bytes long and outlives the call, and the
+    // kernel writes at most `length` bytes into it.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_MEMINFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if (length as usize) < size_of_val(&info) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    Ok(info[DROPS])
 }
 
 /// `setsockopt(SO_TIMESTAMPNS)`: receive calls tell when bytes arrived.

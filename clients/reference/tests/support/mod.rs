@@ -154,6 +154,7 @@ pub(crate) fn call(method: &str, url: String) -> Call {
         headers: Vec::new(),
         body: (method == "POST" || method == "PUT").then(|| Body::Text("abc".to_owned())),
         stream_body: false,
+        resumable: false,
         pause_ms: 0,
     }
 }

@@ -50,6 +50,7 @@ impl Driver<'_> {
         self.processors.started(pid, now);
         let args = self.args.to_vec();
         self.tell(ClientEvent::Spawned { pid, args });
+        (self.handed_over)(self.clock.now());
         self.tell(ClientEvent::Work);
         if let Talk::Protocol { work, .. } = &self.talk {
             self.stdin.add(work);

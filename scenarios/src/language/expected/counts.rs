@@ -82,6 +82,13 @@ pub fn decode_effects(
     })
 }
 
+/// The name of a server.
+pub(crate) fn server_of(node: &Node, scope: &mut Scope<'_>) -> Option<String> {
+    let name = node.text("the name of a server", scope.out)?;
+    server(name, &node.span, scope)?;
+    Some(name.to_owned())
+}
+
 /// A map from counters to something else than a count.
 pub(crate) fn each_counter<T>(
     node: &Node,

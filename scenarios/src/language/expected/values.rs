@@ -104,7 +104,7 @@ fn by_policy(node: &Node, what: &str, computed: bool, scope: &mut Scope<'_>) -> 
     if !node.is_word("by-policy") {
         return Some(false);
     }
-    if computed && let Some(why) = policy::not_computable(scope.servers) {
+    if computed && let Some(why) = policy::not_computable(scope.servers, scope.calls) {
         scope
             .out
             .report(

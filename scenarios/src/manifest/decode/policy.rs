@@ -25,6 +25,7 @@ static RULE: Keys = Keys::new(
         ("connection", "`reused` or `fresh`; both when missing"),
         ("retry_after", "whether the answer says Retry-After"),
         ("redirected", "whether the attempt followed a redirect"),
+        ("header", "a list of fields, of which the call gives one"),
         ("attempts", "sends of the call in all; 1: not again"),
         ("wait", "how long it waits before the next one"),
         ("source", "where this is written down"),
@@ -97,6 +98,9 @@ fn rule(node: &Node, out: &mut Diagnostics) -> Option<PolicyRule> {
     let redirected = fields
         .get("redirected")
         .map_or(Some(None), |node| node.truth("`redirected`", out).map(Some));
+    let header = list(fields.get("header"), "`header`", out, |node, out| {
+        owned(node, "the name of a field", out)
+    });
     let attempts = fields
         .need("attempts", out)
         .and_then(|node| attempts(node, out));
@@ -117,6 +121,7 @@ fn rule(node: &Node, out: &mut Diagnostics) -> Option<PolicyRule> {
         reused: reused?,
         retry_after: retry_after?,
         redirected: redirected?,
+        header: header?,
         attempts: attempts?,
         wait: wait?,
         source: source?,

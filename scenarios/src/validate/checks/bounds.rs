@@ -41,7 +41,7 @@ pub(super) fn out_of_bounds(
 
 /// Requests that a server certainly gets, and the most that it may get.
 pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
-    if server.listen == Listen::Refuse {
+    if !server.listen.ever_opens() {
         return (0, Some(0));
     }
     let literal = view.plan.calls.iter().filter(|call| match &call.request {
@@ -68,7 +68,8 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
     let served = server
         .connections
         .iter()
-        .all(|act| *act == ConnectionAct::Serve);
+        .all(|act| *act == ConnectionAct::Serve)
+        && server.listen == Listen::Open;
     let steps = || server.queues.iter().flat_map(|queue| &queue.steps);
     let read_whole = steps().all(|step| step.request_point() == RequestPoint::Request);
     let mut all = view.plan.steps();

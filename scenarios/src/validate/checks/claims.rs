@@ -55,7 +55,7 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
 }
 
 /// The expectations beside the nodes that they were read from.
-fn expectations<'a>(view: &View<'a>) -> Vec<(&'a Expectation, &'a Node)> {
+pub(super) fn expectations<'a>(view: &View<'a>) -> Vec<(&'a Expectation, &'a Node)> {
     let expect = view.document.get("expect");
     let levels = ["must", "should", "info"].map(|level| {
         let mut lists = expect.into_iter().flat_map(entries);

@@ -8,11 +8,12 @@
 mod bounds;
 mod claims;
 mod findings;
+mod moments;
 mod reach;
 mod times;
 
 use crate::document::decode::Fields;
-use crate::document::{Key, Node, Value, ids};
+use crate::document::{Key, Node, Span, Value, ids};
 use crate::faults::Redirects;
 use crate::plan::{Plan, QueuePlan, ServerPlan, StepPlan};
 
@@ -25,6 +26,7 @@ pub(super) fn check(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_
     reach::check(&view, reading);
     times::check(&view, reading);
     claims::check(&view, reading);
+    moments::check(&view, reading);
 }
 
 /// A plan beside the tree that it was read from.
@@ -70,6 +72,14 @@ impl<'a> View<'a> {
             .iter()
             .map(|(key, _)| key)
             .find(|key| key.text == name)
+    }
+
+    /// Where `listen` of a server is written.
+    fn listen(&self, name: &str) -> Option<&'a Span> {
+        let (_, node) = self.servers.iter().find(|(key, _)| key.text == name)?;
+        let mut lanes = entries(node).iter();
+        let listen = lanes.find(|(key, _)| key.text == "listen");
+        listen.map(|(_, node)| &node.span)
     }
 
     /// The queues of a server beside their nodes, which stand in the same order.

@@ -51,6 +51,22 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
             );
         }
     });
+    for server in &plan.servers {
+        let phases = server.listen.phases();
+        let change = phases
+            .iter()
+            .filter_map(|phase| phase.lasts)
+            .sum::<Duration>();
+        if change >= plan.deadline
+            && let Some(span) = view.listen(&server.name)
+        {
+            say(
+                span,
+                format!("the last phase comes after {change:?}"),
+                reading,
+            );
+        }
+    }
     let pauses: Duration = plan.calls.iter().map(|call| call.pause).sum();
     if pauses >= plan.deadline
         && let Some((key, _)) = view.document.entry("calls")

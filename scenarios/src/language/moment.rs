@@ -1,0 +1,103 @@
+//! Moments: from when, or until when, something is looked at.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::decode::{Keys, not_yet, unknown_word};
+use crate::document::{Node, Value, ids};
+use crate::expected::counts;
+use crate::scope::Scope;
+
+/// A moment of a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    /// The final report of a call; without a call, the last of all.
+    Report,
+    /// So long after the work was handed over.
+    After(Duration),
+    /// So many requests have been delivered at a server.
+    Delivered {
+        /// The server.
+        server: String,
+        /// How many.
+        count: u64,
+    },
+    /// The step with this name happened: a fault when it fired, a plain answer
+    /// when its last byte was sent.
+    Fired(String),
+}
+
+const FORMS: &str = "`report`, `{after: 2s}`, `{delivered: {server: api, count: 2}}` or \
+                     `{fired: STEP}`";
+
+/// Words of moments that this version does not know yet.
+const NOT_YET: &[&str] = &["cancel", "crash"];
+
+static DELIVERED: Keys = Keys::new(
+    "a moment of deliveries",
+    &[
+        ("server", "the name of a server"),
+        ("count", "how many requests have been delivered there"),
+    ],
+);
+
+/// A moment.
+pub(crate) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
+    if !matches!(node.value, Value::Map(_)) {
+        let word = node.text("a moment", scope.out)?;
+        if word == "report" {
+            return Some(Moment::Report);
+        }
+        if NOT_YET.contains(&word) {
+            not_yet(&node.span, word, scope.out);
+            return None;
+        }
+        return node.wrong("a moment", FORMS, scope.out);
+    }
+    let (key, value) = node.tagged("a moment", scope.out)?;
+    match key.text.as_str() {
+        "after" => value.duration("`after`", scope.out).map(Moment::After),
+        "delivered" => delivered(value, scope),
+        "fired" => fired(value, scope),
+        word => {
+            let words = ["after", "delivered", "fired"].into_iter();
+            unknown_word(&key.span, word, "a moment", words, scope.out);
+            None
+        }
+    }
+}
+
+fn delivered(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
+    let fields = node.fields(&DELIVERED, scope.out)?;
+    let server = fields.need("server", scope.out);
+    let server = server.and_then(|node| counts::server_of(node, scope));
+    let count = fields.need("count", scope.out);
+    let count = count.and_then(|node| node.number("a count of deliveries", 1..=100_000, scope.out));
+    Some(Moment::Delivered {
+        server: server?,
+        count: count?,
+    })
+}
+
+fn fired(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
+    let name = node.text("the name of a step", scope.out)?;
+    let servers = scope.servers.iter();
+    let steps = servers.flat_map(|server| server.queues.iter().flat_map(|queue| &queue.steps));
+    let names: Vec<&str> = steps.filter_map(|step| step.name.as_deref()).collect();
+    if names.contains(&name) {
+        return Some(Moment::Fired(name.to_owned()));
+    }
+    if names.is_empty() {
+        scope
+            .out
+            .report(ids::UNKNOWN_WORD, &node.span, "no step has a name")
+            .label("which step?")
+            .help(format!("add `name: {name}` to the step that is meant"));
+        return None;
+    }
+    let what = "the name of a step";
+    unknown_word(&node.span, name, what, names.into_iter(), scope.out);
+    None
+}
