@@ -82,6 +82,14 @@ fn json_of(text: &str) -> Option<Json> {
     parse(&source, &mut Diagnostics::new(&source)).map(|node| json(&node))
 }
 
+/// Mistakes of columns, with which no case is read.
+const STOPS: &[&str] = &[
+    ids::UNUSED_COLUMN,
+    ids::RAGGED_TABLE,
+    ids::EQUAL_CASES,
+    ids::TOO_MANY_CASES,
+];
+
 /// What both say of one document.
 struct Said {
     found: Vec<Diagnostic>,
@@ -141,6 +149,11 @@ impl Both {
     fn difference(&self, text: &str) -> Option<String> {
         let said = self.say(text);
         if said.found.iter().any(|one| OF_THE_TEXT.contains(&one.id)) {
+            return None;
+        }
+        // Behind these nothing is read, so that more may be wrong.
+        let stopped = said.found.iter().any(|one| STOPS.contains(&one.id));
+        if stopped && !said.found.iter().any(is_refused) {
             return None;
         }
         let refused = said.written || said.replaced;
@@ -208,17 +221,41 @@ fn the_schema_refuses_the_mistakes_that_are_listed_and_no_others() {
     look(&Both::new(Document::Scenario), "tests/rejects");
     look(&Both::new(Document::Manifest), "tests/manifests");
     assert!(wrong.is_empty(), "{}", wrong.join("\n----\n"));
-    for id in REFUSED {
-        assert!(refused.contains(id), "no file shows that {id} is refused");
-    }
-    for (id, _) in REFUSED_IN_PART {
-        assert!(refused.contains(id), "no file shows that {id} is refused");
-        assert!(
-            in_part.contains(id),
-            "no file shows where {id} is not refused"
-        );
-    }
+    let part = REFUSED_IN_PART.iter().map(|(id, _)| *id);
+    let all: BTreeSet<_> = REFUSED.iter().copied().chain(part.clone()).collect();
+    let missing: Vec<_> = all.difference(&refused).collect();
+    assert!(
+        missing.is_empty(),
+        "no file shows that these are refused: {missing:?}"
+    );
+    let missing: Vec<_> = part.filter(|id| !in_part.contains(id)).collect();
+    assert!(
+        missing.is_empty(),
+        "no file shows where these are not refused: {missing:?}"
+    );
 }
+
+/// Where a name in braces stands for the wrong value, the schema of what is
+/// written accepts it, as it does not know the value.
+#[test]
+fn what_is_written_without_braces_is_refused_as_it_stands() {
+    let both = Both::new(Document::Scenario);
+    let mut only_replaced = Vec::new();
+    for file in files("tests/rejects") {
+        let Ok(source) = Source::read(&file) else {
+            continue;
+        };
+        let said = both.say(&source.text);
+        if said.replaced && !said.written {
+            let name = file.file_stem().expect("a name");
+            only_replaced.push(name.to_string_lossy().into_owned());
+        }
+    }
+    assert_eq!(only_replaced, BY_BRACES);
+}
+
+/// A column has the name of a server, and takes its place in a URL.
+const BY_BRACES: &[&str] = &["bad-name-of-a-column"];
 
 #[test]
 fn every_mistake_stands_in_one_list() {
@@ -475,32 +512,37 @@ fn corpus(document: Document) -> Vec<Json> {
     found
 }
 
-fn check_changed(both: &Both, corpus: &[Json], (which, place, how): (usize, usize, usize)) {
+/// The difference that a change of a shipped document makes.
+fn difference_of_change(
+    both: &Both,
+    corpus: &[Json],
+    (which, place, how): (usize, usize, usize),
+) -> Option<String> {
     let root = &corpus[which % corpus.len()];
     let mut found = Vec::new();
     places(root, "", &mut found);
     let place = &found[place % found.len()];
     let ways = strangers().len() + all_keys(both.document).len() + 1;
     let root = changed(root, place, how % ways, both.document);
-    if let Some(difference) = both.difference(&root.to_string()) {
-        panic!("at {place}: {difference}");
-    }
+    let difference = both.difference(&root.to_string())?;
+    Some(format!("at {place}: {difference}"))
+}
+
+fn hold_under_changes(document: Document) {
+    let both = Both::new(document);
+    let corpus = corpus(document);
+    let any = || 0..10_000_usize;
+    proptest!(|(change in (any(), any(), any()))| {
+        prop_assert_eq!(difference_of_change(&both, &corpus, change), None);
+    });
 }
 
 #[test]
 fn a_change_of_a_shipped_scenario_is_refused_by_both_or_neither() {
-    let both = Both::new(Document::Scenario);
-    let corpus = corpus(Document::Scenario);
-    proptest!(|(which in 0..10_000_usize, place in 0..10_000_usize, how in 0..10_000_usize)| {
-        check_changed(&both, &corpus, (which, place, how));
-    });
+    hold_under_changes(Document::Scenario);
 }
 
 #[test]
 fn a_change_of_a_shipped_manifest_is_refused_by_both_or_neither() {
-    let both = Both::new(Document::Manifest);
-    let corpus = corpus(Document::Manifest);
-    proptest!(|(which in 0..10_000_usize, place in 0..10_000_usize, how in 0..10_000_usize)| {
-        check_changed(&both, &corpus, (which, place, how));
-    });
+    hold_under_changes(Document::Manifest);
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::values;
 use crate::counter::Counter;
 use crate::document::decode::{brief, listed, nearest, unknown_word};
-use crate::document::kind::{FILLED, Kind, NAME};
+use crate::document::kind::{FILLED, Kind};
 use crate::document::{Key, Node, Span, ids};
 use crate::expected::Expected;
 use crate::scope::Scope;
@@ -38,6 +38,9 @@ pub struct EffectCount {
 /// A server, perhaps with a pattern of its requests.
 const COUNTER: &str = r"[^ ]+(?: (?:[A-Z-]+ )?/(?:[^ ]*[^ *]|(?:[^ ]*/)?\*)?)?";
 
+/// Whether a server or an effect has such a name is told by the rest of the scenario.
+const NAMED: &str = r"[\s\S]*";
+
 /// A counter that stands as a value.
 pub fn one() -> Kind {
     Kind::fits(COUNTER)
@@ -57,12 +60,12 @@ pub(crate) fn of_counters(kind: Kind) -> Kind {
 
 /// Counts by server.
 pub fn of_servers() -> Kind {
-    Kind::names(NAME, FILLED, count().expected())
+    Kind::names(NAMED, FILLED, count().expected())
 }
 
 /// Counts by effect.
 pub fn of_effects() -> Kind {
-    Kind::names("[a-z0-9_-]{1,40}", FILLED, count().expected())
+    Kind::names(NAMED, FILLED, count().expected())
 }
 
 /// What is expected of one count.
