@@ -70,8 +70,8 @@ fn make(document: Document, columns: bool) -> (Value, Maps) {
         root.extend(maker.object(keys.of, keys.known, keys.rules, at, true));
     }
     if columns {
-        maker.define("column", || whole_column());
-        maker.define("text-with-a-column", || text_with_a_column());
+        maker.define("column", whole_column);
+        maker.define("text-with-a-column", text_with_a_column);
     }
     root.insert("$defs".to_owned(), json!(maker.defs));
     (Value::Object(root), maker.maps)
