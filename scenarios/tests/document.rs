@@ -1,8 +1,6 @@
 //! Reading documents: what becomes of the text, and what is refused.
 
-use scenarios::document::{
-    Diagnostics, Node, Source, Value, decode::Keys, kind::Kind, parse, render,
-};
+use scenarios::document::{Diagnostics, Kind, Node, Source, Value, decode::Keys, parse, render};
 
 fn source(text: &str) -> Source {
     Source {
@@ -47,7 +45,7 @@ fn a_value_keeps_its_place_kind_and_text() {
 fn a_mistake_is_shown_with_its_line_a_caret_and_help() {
     static KEYS: Keys = Keys::new(
         "a step",
-        &[("times", "how many requests it takes", Kind::time)],
+        &[("times", "how many requests it takes", Kind::text)],
     );
     let source = source("first: 1\nstep: {tmes: 2}\n");
     let mut out = Diagnostics::new(&source);

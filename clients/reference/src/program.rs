@@ -80,10 +80,8 @@ fn make(group: &[Call], at_once: usize, client: &Client, messages: &Messages) ->
     }
     thread::scope(|scope| {
         let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work_off)).collect();
-        let ended = workers.into_iter().map(|worker| worker.join());
-        ended
-            .map(|ended| ended.unwrap_or_else(|_| Err(io::Error::other("a call broke"))))
-            .collect()
+        let mut ended = workers.into_iter().map(|worker| worker.join());
+        ended.try_for_each(|ended| ended.unwrap_or_else(|_| Err(io::Error::other("a call broke"))))
     })
 }
 

@@ -117,18 +117,24 @@ pub enum Rule {
 /// Names of servers, columns and all that stands in braces.
 pub const NAME: &str = "[a-z][a-z0-9_]*";
 
+/// A pattern of any text.
+pub const ANY_TEXT: &str = r"[\s\S]*";
+
+/// A pattern of text that is more than white space.
+pub const SOME_TEXT: &str = r"[\s\S]*\S[\s\S]*";
+
 /// One or more.
 pub const FILLED: RangeInclusive<usize> = 1..=usize::MAX;
 
 impl Kind {
     /// Text that is not empty.
     pub fn text() -> Self {
-        Self::fits(r"[\s\S]*\S[\s\S]*")
+        Self::fits(SOME_TEXT)
     }
 
     /// Text, perhaps empty.
     pub fn any_text() -> Self {
-        Self::fits(r"[\s\S]*")
+        Self::fits(ANY_TEXT)
     }
 
     /// Text that fits a pattern as a whole.

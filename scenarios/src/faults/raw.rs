@@ -80,7 +80,10 @@ static KEYS: Keys = Keys::new(
         ),
     ],
 )
-.rules(&[Rule::OneOf(&["text", "hex", "pause"])]);
+.rules(&[
+    Rule::OneOf(&["text", "hex", "pause"]),
+    Rule::AtMostOneOf(&["times", "pause"]),
+]);
 
 /// Reads the parameters.
 fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {

@@ -1,7 +1,7 @@
 //! Content of requests and answers: text, JSON, bytes, shapes.
 
 use crate::document::decode::{Keys, not_yet};
-use crate::document::kind::{Kind, Rule};
+use crate::document::kind::{Kind, Rule, SOME_TEXT};
 use crate::document::{Node, ScalarKind, Value, ids};
 use crate::plan::{Content, Shape};
 use crate::template::{Piece, Template};
@@ -90,7 +90,7 @@ pub(crate) fn hex() -> Kind {
 
 fn endless() -> Kind {
     Kind::Text {
-        pattern: r"[\s\S]*\S[\s\S]*".to_owned(),
+        pattern: SOME_TEXT.to_owned(),
         longest: Some(MOST_REPEATED),
     }
 }

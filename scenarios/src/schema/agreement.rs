@@ -40,16 +40,14 @@ pub const REFUSED: &[&str] = &[
     ids::BAD_POSITION,
     ids::EMPTY_LIST,
     ids::EMPTY_TEXT,
-    ids::BAD_URL,
     ids::BAD_METHOD,
     ids::BAD_FIELD,
     ids::BAD_HEX,
     ids::BAD_POINTER,
     ids::BAD_ROUTE,
+    ids::BAD_ADDRESS,
     ids::BAD_COUNTER,
-    ids::KEY_WITHOUT,
     ids::ONE_VALUE,
-    ids::HEADER_BY_KEY,
     ids::TOO_MUCH_SCRIPT,
 ];
 
@@ -73,6 +71,9 @@ pub const REFUSED_IN_PART: &[(&str, &str)] = &[
         ids::TOO_LONG,
         "text that is longer in bytes than in characters",
     ),
+    (ids::BAD_URL, "an address that the server does not have"),
+    (ids::KEY_WITHOUT, "`at_once` above `repeat`"),
+    (ids::HEADER_BY_KEY, "Content-Encoding beside a coding"),
     (ids::BAD_NAME, "a server with the name of a column"),
     (
         ids::IMPLIED_NEED,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::document::kind::{Kind, Known, NAME, Rule, Time};
+use crate::document::kind::{ANY_TEXT, Kind, Known, NAME, Rule, SOME_TEXT, Time};
 use crate::document::values::RANGE;
 use crate::{manifest, validate};
 
@@ -70,8 +70,8 @@ fn make(document: Document, columns: bool) -> (Value, Maps) {
         root.extend(maker.object(keys.of, keys.known, keys.rules, at, true));
     }
     if columns {
-        maker.define("column", || whole_column());
-        maker.define("text-with-a-column", || text_with_a_column());
+        maker.define("column", whole_column);
+        maker.define("text-with-a-column", text_with_a_column);
     }
     root.insert("$defs".to_owned(), json!(maker.defs));
     (Value::Object(root), maker.maps)
@@ -153,8 +153,14 @@ impl Maker {
             Kind::Truth => json!({ "type": "boolean" }),
             Kind::True => json!({ "const": true }),
             Kind::Number(bounds) => number(*bounds.start(), *bounds.end()),
-            Kind::Time(Time { least, whole }) => text(&patterns::time(*least, *whole)),
-            Kind::Size(bounds) => size(*bounds.start(), *bounds.end()),
+            Kind::Time(Time { least, whole }) => {
+                let value = text(&patterns::time(*least, *whole));
+                self.defined("a duration", value)
+            }
+            Kind::Size(bounds) => {
+                let value = size(*bounds.start(), *bounds.end());
+                self.defined("a size", value)
+            }
             Kind::Text { pattern, longest } => {
                 let mut value = text(pattern);
                 if let Some(longest) = longest {
@@ -316,6 +322,7 @@ fn object_of(properties: Map<String, Value>, at: At) -> Map<String, Value> {
 fn column(kind: &Kind, at: At) -> Column {
     match kind {
         Kind::Any | Kind::Scalar => Column::Anyhow,
+        Kind::Text { pattern, .. } if is_any_text(pattern) => Column::Anyhow,
         Kind::Time(_) | Kind::Size(_) | Kind::Text { .. } | Kind::Word(_) => Column::Within,
         Kind::Either(kinds) => {
             let mut kinds = kinds.iter();
@@ -329,9 +336,16 @@ fn column(kind: &Kind, at: At) -> Column {
     }
 }
 
+/// Whether names in braces fit a pattern as other text does.
+fn is_any_text(pattern: &str) -> bool {
+    [ANY_TEXT, SOME_TEXT].contains(&pattern)
+}
+
 fn text(pattern: &str) -> Value {
-    if pattern == r"[\s\S]*" {
-        return json!({ "type": "string" });
+    match pattern {
+        ANY_TEXT => return json!({ "type": "string" }),
+        SOME_TEXT => return json!({ "type": "string", "pattern": r"\S" }),
+        _ => {}
     }
     json!({ "type": "string", "pattern": format!("^(?:{pattern})$") })
 }

@@ -279,7 +279,9 @@ fn validator(kind: &Kind) -> Validator {
         shown: false,
         columns: false,
     };
-    jsonschema::draft202012::new(&maker.value(kind, at)).expect("a schema")
+    let mut schema = maker.value(kind, at);
+    schema["$defs"] = json!(maker.defs);
+    jsonschema::draft202012::new(&schema).expect("a schema")
 }
 
 /// Patterns work out by text what decoders work out by counting.

@@ -11,7 +11,7 @@ use crate::reading::Reading;
 
 /// How an address is written.
 pub(super) fn kind() -> Kind {
-    const OCTET: &str = r"(?:0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])";
+    const OCTET: &str = "(?:0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
     let edges = r"(?!127\.0\.0\.0$|127\.255\.255\.255$)";
     Kind::fits(format!(r"::1|{edges}127\.{OCTET}\.{OCTET}\.{OCTET}"))
 }

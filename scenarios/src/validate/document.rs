@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::document::decode::{Fields, Keys, brief, nearest, unknown_word};
-use crate::document::kind::{Kind, Rule};
+use crate::document::kind::{ANY_TEXT, Kind, Rule};
 use crate::document::{Diagnostics, Node, Value, ids};
 use crate::expected::Words;
 use crate::plan::{CaseName, Plan, Proves};
@@ -45,7 +45,7 @@ pub(super) static KEYS: Keys = Keys::new(
         (
             "enough",
             "deliveries after which the client is stopped without a finding",
-            || Kind::names(r"[\s\S]*", 0..=usize::MAX, Kind::Number(1..=MOST_REQUESTS)),
+            || Kind::names(ANY_TEXT, 0..=usize::MAX, Kind::Number(1..=MOST_REQUESTS)),
         ),
         (
             "sweep",
@@ -287,7 +287,7 @@ static PROVES: Keys = Keys::new(
             )
         }),
         ("when", "the columns' values in which it is caught", || {
-            Kind::names(r"[\s\S]*", 0..=usize::MAX, Kind::Any)
+            Kind::names(ANY_TEXT, 0..=usize::MAX, Kind::Any)
         }),
     ],
 )

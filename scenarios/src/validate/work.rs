@@ -198,7 +198,8 @@ fn entry<'n>(item: &'n Node, place: u32, reading: &mut Reading<'_>) -> Option<(F
                 .label(format!("there are no {number} calls to be made at once"))
                 .help(format!(
                     "add `repeat: {number}` or more, and `{{n}}` to the URL"
-                ));
+                ))
+                .beyond_schema = repeat.is_some();
             return None;
         }
         u32::try_from(number).ok()

@@ -178,7 +178,13 @@ mod tests {
         assert!(peers.coming(own, peer) > Some(0));
         let mut came = Vec::new();
         server.read_to_end(&mut came).unwrap();
-        assert_eq!((came.len(), peers.coming(own, peer)), (sent, Some(0)));
+        assert_eq!(came.len(), sent);
+        // What has come may be acknowledged a moment later.
+        let mut looks = (0..1000).map(|_| {
+            std::thread::park_timeout(std::time::Duration::from_millis(10));
+            peers.coming(own, peer)
+        });
+        assert!(looks.any(|coming| coming == Some(0)));
     }
 
     #[test]

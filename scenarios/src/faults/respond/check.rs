@@ -116,6 +116,7 @@ fn check_keys(respond: &Respond, fields: &Fields<'_>, reading: &mut Reading<'_>)
                 "this adds the header Content-Encoding itself",
                 "remove the header",
             );
+            refused.reading.out.last().beyond_schema();
         }
     }
     if !respond.trailers.is_empty() && (!chunked || respond.is_endless()) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::values;
 use crate::counter::Counter;
 use crate::document::decode::{brief, listed, nearest, unknown_word};
-use crate::document::kind::{FILLED, Kind};
+use crate::document::kind::{ANY_TEXT, FILLED, Kind};
 use crate::document::{Key, Node, Span, ids};
 use crate::expected::Expected;
 use crate::scope::Scope;
@@ -39,7 +39,7 @@ pub struct EffectCount {
 const COUNTER: &str = r"[^ ]+(?: (?:[A-Z-]+ )?/(?:[^ ]*[^ *]|(?:[^ ]*/)?\*)?)?";
 
 /// Whether a server or an effect has such a name is told by the rest of the scenario.
-const NAMED: &str = r"[\s\S]*";
+const NAMED: &str = ANY_TEXT;
 
 /// A counter that stands as a value.
 pub fn one() -> Kind {

@@ -73,7 +73,8 @@ fn urls(view: &View<'_>, reading: &mut Reading<'_>) -> bool {
             .out
             .report(ids::BAD_URL, &key.span, "this is no URL of a server here")
             .label(label)
-            .help(help);
+            .help(help)
+            .beyond_schema();
         return false;
     }
     true
