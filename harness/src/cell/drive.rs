@@ -232,7 +232,14 @@ impl Driver<'_> {
     fn heard(&mut self, events: Vec<ClientEvent>) {
         let is_report = |event: &ClientEvent| matches!(event, ClientEvent::Report(_));
         let reported = events.iter().any(is_report);
-        let printed = self.clock.now().saturating_sub(self.stdout.printed_ago());
+        // Of several in one go only the first was dated exactly, and the last is
+        // what the pipe tells of: they count as said now, which is never too early.
+        let ago = if events.len() > 1 {
+            Duration::ZERO
+        } else {
+            self.stdout.printed_ago()
+        };
+        let printed = self.clock.now().saturating_sub(ago);
         let at = printed.min(self.ended_at.unwrap_or(Duration::MAX));
         self.heard_at = at.max(self.heard_at);
         for event in events {

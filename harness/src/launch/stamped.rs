@@ -35,6 +35,10 @@ pub(super) fn pipe(folder: &Path) -> io::Result<(OwnedFd, OwnedFd)> {
         last_modification: NEVER,
     };
     rustix::fs::futimens(&read, &never)?;
+    // Since Linux 6.13 a file that has been looked at gets the exact time with
+    // its next change; without a look it is the time of the last tick, which on
+    // a machine that gets no turn can be long ago.
+    let _ = last_written(&read);
     Ok((read, write))
 }
 
@@ -53,7 +57,8 @@ fn open(path: &Path) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     Ok((read, write))
 }
 
-/// When this pipe was last written to; none where that is not known.
+/// When this pipe was last written to; none where that is not known. The first
+/// write after such a look is dated exactly where the kernel can; see [`pipe`].
 pub(crate) fn last_written(pipe: impl AsFd) -> Option<Written> {
     let stat = rustix::fs::fstat(pipe).ok()?;
     let written = nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64);
@@ -85,6 +90,21 @@ mod tests {
     use std::io::{Read, Write};
 
     use super::*;
+
+    #[test]
+    fn a_write_behind_a_look_is_never_dated_before_it_by_more_than_the_lag() {
+        let folder = tempfile::tempdir().unwrap();
+        let (read, write) = pipe(folder.path()).unwrap();
+        let (mut read, mut write) = (File::from(read), File::from(write));
+        for _ in 0..1000 {
+            let before = clock_gettime(ClockId::Realtime);
+            write.write_all(b"x").unwrap();
+            let written = last_written(&read).unwrap();
+            let before = nanos(before.tv_sec, before.tv_nsec);
+            assert!(written.0 + LAG.as_nanos() as u64 >= before);
+            read.read_exact(&mut [0]).unwrap();
+        }
+    }
 
     #[test]
     #[expect(
