@@ -68,23 +68,13 @@ pub fn load(root: &Root, mistakes: &mut Mistakes) -> Result<Vec<Known>, Failure>
 fn manifests(root: &Root) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     let folder = Path::new(FOLDER);
-    for ecosystem in listed(root, folder)? {
+    for ecosystem in root.entries(folder)? {
         if root.folder().join(&ecosystem).is_dir() {
-            let files = listed(root, &ecosystem)?.into_iter();
+            let files = root.entries(&ecosystem)?.into_iter();
             found.extend(files.filter(|path| path.extension().is_some_and(|end| end == "yaml")));
         }
     }
     Ok(found)
-}
-
-fn listed(root: &Root, below: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |error| Failure::file("cannot list", &root.shown(below), &error);
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(root.folder().join(below)).map_err(failed)? {
-        names.push(below.join(entry.map_err(failed)?.file_name()));
-    }
-    names.sort();
-    Ok(names)
 }
 
 /// The clients with these names or globs, in the order of `known`; all of them

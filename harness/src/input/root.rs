@@ -16,6 +16,20 @@ pub struct Root {
 }
 
 impl Root {
+    /// What a folder holds, as sorted paths below the root.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    pub(crate) fn entries(&self, below: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let failed = |error| Failure::file("cannot list", &self.shown(below), &error);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(self.folder().join(below)).map_err(failed)? {
+            names.push(below.join(entry.map_err(failed)?.file_name()));
+        }
+        names.sort();
+        Ok(names)
+    }
+
     /// The given folder, else the nearest ancestor of the current folder that
     /// looks like one, else the source tree that the program was built from.
     ///

@@ -80,14 +80,14 @@ pub struct File {
 /// When the folder cannot be listed.
 pub fn shipped(root: &Root, mistakes: &mut Mistakes) -> Result<Vec<File>, Failure> {
     let mut files = Vec::new();
-    for area in entries(root, Path::new(FOLDER))? {
+    for area in root.entries(Path::new(FOLDER))? {
         if !root.folder().join(&area).is_dir() {
             if is_yaml(&area) {
                 misplaced(root, &area, mistakes);
             }
             continue;
         }
-        for below in entries(root, &area)? {
+        for below in root.entries(&area)? {
             if root.folder().join(&below).is_dir() {
                 misplaced(root, &below, mistakes);
             } else if is_yaml(&below) {
@@ -110,17 +110,6 @@ fn misplaced(root: &Root, below: &Path, mistakes: &mut Mistakes) {
         "{}: scenarios lie exactly two levels deep, {FOLDER}/AREA/NAME.yaml",
         shown.display()
     ));
-}
-
-/// What a folder holds, as sorted paths below the root.
-fn entries(root: &Root, below: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |error| Failure::file("cannot list", &root.shown(below), &error);
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(root.folder().join(below)).map_err(failed)? {
-        names.push(below.join(entry.map_err(failed)?.file_name()));
-    }
-    names.sort();
-    Ok(names)
 }
 
 fn is_yaml(path: &Path) -> bool {

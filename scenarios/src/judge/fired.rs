@@ -1,7 +1,7 @@
 //! Which faults had to happen and did not.
 
 use scripted_servers::event::{Lane, StepId};
-use scripted_servers::script::PortState;
+use scripted_servers::script::{Listen, PortState};
 
 use super::case::Case;
 use super::effects;
@@ -99,6 +99,12 @@ fn step_in_words(
 fn not_met(case: &Case<'_>, server: &ServerPlan) -> Option<String> {
     match server.listen.first() {
         PortState::Open => Some("the port was open from the start".to_owned()),
+        // Nothing counts what a port refuses, so a client that came in time cannot
+        // be told from one that came when the port had changed.
+        PortState::Refuse if matches!(server.listen, Listen::Phases(_)) => Some(
+            "nobody knows whether the client came while the port refused: refusals leave no count"
+                .to_owned(),
+        ),
         PortState::Refuse => not_refused(case, &server.name).map(str::to_owned),
         PortState::Drop => not_dropped(case, &server.name),
     }
@@ -119,9 +125,9 @@ fn not_dropped(case: &Case<'_>, server: &str) -> Option<String> {
     Some(why.unwrap_or("no SYN was dropped").to_owned())
 }
 
-/// A port has refused when the harness's own probes at both ends of that state
-/// were refused, and the client had its URL meanwhile: in its work, or in an
-/// answer that was sent to the end.
+/// A port has refused when the harness's own probes before and after the client
+/// were refused, and the client had its URL: in its work, or in an answer that
+/// was sent to the end.
 fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
     let probes = case.facts.servers.get(server);
     let probes = probes.map_or(&[][..], |facts| &facts.probes);
@@ -135,10 +141,6 @@ fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
     if !refused(false) || !refused(true) {
         return Some("the harness's own probes before and after the client were not both refused");
     }
-    // A port that opens later refused until the second probe only.
-    let after = probes.iter().filter(|(after, _, _)| *after);
-    let until = after.map(|(_, _, mark)| mark.at_us).min();
-    let in_time = |at_us: u64| until.is_none_or(|until| at_us <= until);
     let in_work = case.facts.client.work.is_some()
         && case.plan.calls.iter().any(|call| match &call.request {
             Request::Literal { url, .. } => names(url, server),
@@ -147,7 +149,6 @@ fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
     let in_answer = case.facts.exchanges.iter().any(|one| {
         let step = effects::step(case.plan, one);
         step.is_some_and(|step| mentions(&step.fault, server) && went_out(case, one, step))
-            && one.answered.is_some_and(|mark| in_time(mark.at_us))
     });
     let reached = in_work || in_answer;
     (!reached).then_some("its URL never reached the client")

@@ -107,7 +107,8 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("redirects", Ability::Redirects),
 ];
 
-const OPERATIONS: &[(&str, OperationName)] = &[
+/// The words of the operations.
+pub(crate) const OPERATIONS: &[(&str, OperationName)] = &[
     ("create", OperationName::Create),
     ("fetch", OperationName::Fetch),
     ("replace", OperationName::Replace),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::{Plan, Request};
 
+pub(crate) use decode::OPERATIONS;
 pub(crate) use decode::kind;
 pub use decode::{decode, keys, read};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::document::decode::{Fields, Keys, not_yet};
 use crate::document::kind::{Kind, NAME, Rule};
 use crate::document::{Key, Node, Span, ids};
-use crate::manifest::OperationName;
+use crate::manifest::{OPERATIONS, OperationName};
 use crate::plan::{BodyAs, Call, Request};
 use crate::template::{Piece, Template};
 
@@ -105,14 +105,6 @@ impl Among {
 }
 
 const BODY_AS: &[(&str, BodyAs)] = &[("buffer", BodyAs::Buffer), ("stream", BodyAs::Stream)];
-
-const OPERATIONS: &[(&str, OperationName)] = &[
-    ("create", OperationName::Create),
-    ("fetch", OperationName::Fetch),
-    ("replace", OperationName::Replace),
-    ("remove", OperationName::Remove),
-    ("upload", OperationName::Upload),
-];
 
 /// `call`.
 pub(super) fn call_kind() -> Kind {
