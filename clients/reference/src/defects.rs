@@ -13,6 +13,7 @@ use std::fmt::Write as _;
     reason = "LIST says of each what it does, and --help prints it"
 )]
 pub enum Defect {
+    AcceptsBrokenCoding,
     AcceptsConflictingLengths,
     AcceptsMissingLastChunk,
     AcceptsResetAsEnd,
@@ -31,6 +32,8 @@ pub enum Defect {
     IgnoresAtOnce,
     IgnoresRetryAfter,
     IgnoresRetryAfterDate,
+    IgnoresUnreadableLength,
+    KeepsEveryConnection,
     KeepsPostOn303,
     KeepsSecretsAcrossOrigins,
     NeverRetries,
@@ -69,6 +72,11 @@ pub enum Defect {
 
 /// Every defect with its name and what it does.
 pub const LIST: &[(Defect, &str, &str)] = &[
+    (
+        Defect::AcceptsBrokenCoding,
+        "accepts-broken-coding",
+        "content counts as whole where its coding is cut short or wrong",
+    ),
     (
         Defect::AcceptsConflictingLengths,
         "accepts-conflicting-lengths",
@@ -154,6 +162,16 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::IgnoresRetryAfterDate,
         "ignores-retry-after-date",
         "it reads Retry-After only as seconds, not as a date",
+    ),
+    (
+        Defect::IgnoresUnreadableLength,
+        "ignores-unreadable-length",
+        "a Content-Length that is no number is taken for absent",
+    ),
+    (
+        Defect::KeepsEveryConnection,
+        "keeps-every-connection",
+        "a connection that an answer says will close is used again",
     ),
     (
         Defect::KeepsPostOn303,

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use scenarios::faults::Fault;
 use scenarios::faults::cut::Cut;
+use scenarios::faults::raw::{Raw, RawPart};
 use scenarios::faults::respond::{Framing, Respond, ResponsePoint};
 use scenarios::plan::{Content, StepPlan};
+use scenarios::template::Template;
 use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint};
 
 use crate::support::{acts, bytes, of, program, shown, step, text};
@@ -133,4 +135,27 @@ fn an_idle_end_has_its_proof_before_it() {
         acts(&program(&then))[2..],
         ["AwaitAcknowledged", "fired", "EndWhenIdle(100ms, Close)"]
     );
+}
+
+#[test]
+fn raw_bytes_are_taken_or_acknowledged_before_the_connection_ends() {
+    let raw = |end| {
+        let parts = vec![RawPart::Text(Template::text("HTTP/1.1 200 OK\r\n\r\nok"))];
+        let end = Some(end);
+        program(&step(Fault::Raw(Raw { parts, end })))
+    };
+    let closed = raw(End::Close);
+    let expected = ["send 21", "AwaitAcknowledged", "fired", "End(Close)"];
+    assert_eq!(acts(&closed)[1..], expected);
+    assert!(closed.answer.expect("an answer").whole, "FIN ends it");
+    let reset = raw(End::Reset);
+    let expected = [
+        "send 21",
+        "AwaitAcknowledged",
+        "AwaitTaken",
+        "fired",
+        "End(Reset)",
+    ];
+    assert_eq!(acts(&reset)[1..], expected);
+    assert!(!reset.answer.expect("an answer").whole);
 }
