@@ -32,6 +32,8 @@ pub(crate) enum Stop {
     Total,
     /// The extra limit of this wait is reached.
     Enough,
+    /// The caller wants the call no more.
+    Cancelled,
 }
 
 /// How far sending came.
@@ -173,6 +175,9 @@ impl Connection {
     ) -> Result<bool, Stop> {
         let idle = patience.idle_ends();
         loop {
+            if patience.token.is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
             let now = clock::now();
             for (limit, stop) in [
                 (enough, Stop::Enough),
@@ -188,9 +193,15 @@ impl Connection {
                 .flatten()
                 .min();
             let timeout = until.map(|until| timespec(until.saturating_duration_since(now)));
-            let mut sockets = [PollFd::new(&self.stream, flags)];
+            // Without a descriptor for it, nothing is waited for in its place.
+            let cancelled = match patience.token.woken() {
+                Some(woken) => PollFd::new(woken, PollFlags::IN),
+                None => PollFd::new(&self.stream, PollFlags::empty()),
+            };
+            let mut sockets = [PollFd::new(&self.stream, flags), cancelled];
             match poll(&mut sockets, timeout.as_ref()) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) if patience.token.is_cancelled() => return Err(Stop::Cancelled),
                 Ok(_) => {
                     let seen = sockets[0].revents();
                     return Ok(seen.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR));
@@ -237,7 +248,7 @@ fn nearest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
 }
 
-fn timespec(wait: Duration) -> Timespec {
+pub(crate) fn timespec(wait: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(wait.subsec_nanos()),

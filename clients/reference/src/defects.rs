@@ -40,6 +40,7 @@ pub enum Defect {
     NeverTimesOut,
     NewKeyEachAttempt,
     ReadsEndlessErrorBody,
+    ReadsOnAfterCancel,
     ReadsSecondsAsMilliseconds,
     RedirectsWithoutLimit,
     ReplaysPostOnReusedConnection,
@@ -51,12 +52,14 @@ pub enum Defect {
     RetriesPostOnReset,
     RetriesPostOnStatus,
     RetriesPostOnTimeout,
+    RetriesWhatWasCancelled,
     RetriesWithoutLimit,
     ReusesPoisonedConnection,
     RewritesPostToGetOn307,
     SaysNotSentOnReset,
     SaysNotSentOnTimeout,
     SendsTwice,
+    SleepsThroughCancel,
     StaysAtTheFirstOrigin,
     SwallowsErrors,
     TakesInterimAsFinal,
@@ -204,6 +207,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "an error body is read to its end, however long that takes",
     ),
     (
+        Defect::ReadsOnAfterCancel,
+        "reads-on-after-cancel",
+        "the answer of a cancelled call is read on to its end",
+    ),
+    (
         Defect::ReadsSecondsAsMilliseconds,
         "reads-seconds-as-milliseconds",
         "a Retry-After of 2 is waited for as 2 milliseconds",
@@ -259,6 +267,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "a POST is sent again when no answer came in time",
     ),
     (
+        Defect::RetriesWhatWasCancelled,
+        "retries-what-was-cancelled",
+        "a cancelled attempt counts as one that failed, and is made again",
+    ),
+    (
         Defect::RetriesWithoutLimit,
         "retries-without-limit",
         "it has no limit of attempts, and its waits do not grow",
@@ -287,6 +300,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::SendsTwice,
         "sends-twice",
         "every request is sent twice, and the first answer thrown away",
+    ),
+    (
+        Defect::SleepsThroughCancel,
+        "sleeps-through-cancel",
+        "a wait between two attempts does not end with a cancel, and the next attempt is made",
     ),
     (
         Defect::StaysAtTheFirstOrigin,

@@ -6,7 +6,7 @@ use crate::clock;
 use crate::codec::{Body, Coding, Fields, Head, Lenience, Malformed, Shortfall};
 use crate::connection::{Connection, Sent, Stop};
 use crate::defects::{Defect, Defects};
-use crate::failure::{EndedBy, Failure, Kind};
+use crate::failure::{CANCELLED, EndedBy, Failure, Kind};
 use crate::policy::{Patience, Policy};
 use crate::request::Request;
 
@@ -262,6 +262,7 @@ impl Exchange<'_> {
             }
             Stop::Idle if begun => (None, Kind::IdleTimeout, "the answer went silent", None),
             Stop::Idle => (None, Kind::IdleTimeout, "no answer in time", None),
+            Stop::Cancelled => (None, Kind::Cancelled, CANCELLED, None),
             Stop::Total | Stop::Enough => {
                 (None, Kind::TotalTimeout, "the call took too long", None)
             }

@@ -537,11 +537,15 @@ fn of_a_group_only_so_many_calls_are_made_at_once() {
 
 #[test]
 fn every_defect_has_a_case() {
+    // Those of a cancel are in `cancel.rs`.
     let waiting = [
         Defect::IgnoresAtOnce,
         Defect::IgnoresRetryAfter,
         Defect::IgnoresRetryAfterDate,
+        Defect::ReadsOnAfterCancel,
         Defect::ReadsSecondsAsMilliseconds,
+        Defect::RetriesWhatWasCancelled,
+        Defect::SleepsThroughCancel,
         Defect::ZeroMeansDefault,
     ];
     let mut proved: Vec<_> = cases()
