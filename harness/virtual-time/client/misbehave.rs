@@ -1,0 +1,130 @@
+//! Programs of which a tracer has something to tell.
+
+use std::net::{TcpListener, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::raw::{call, timespec, to, to_mut};
+
+pub(crate) fn by_name(name: &str, args: &[String]) -> ExitCode {
+    match name {
+        "nothing" => {}
+        "sleep" => std::thread::sleep(Duration::from_secs(args[0].parse().unwrap())),
+        "hang" => hang(),
+        "spin" => spin(),
+        "recvmmsg" => recvmmsg(),
+        "posix-timer" => posix_timer(args[0].parse().unwrap()),
+        "thirty-two-bits" => thirty_two_bits(),
+        "poll-loop" => poll_loop(&args[0]),
+        "leave-a-child" => leave_a_child(),
+        "signal-in-wait" => signal_in_wait(),
+        other => {
+            eprintln_unknown(other);
+            return ExitCode::from(64);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+#[expect(clippy::print_stderr, reason = "the test that asked wrongly shows it")]
+fn eprintln_unknown(name: &str) {
+    eprintln!("there is no role `{name}`");
+}
+
+/// Waits for a connection that nobody makes.
+fn hang() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let _ = listener.accept();
+}
+
+fn spin() {
+    let until = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+}
+
+/// A wait that no tracer of ours knows how to end.
+fn recvmmsg() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    // Also from inside of the call it stays for 200 ms only.
+    let time = timespec(Duration::from_millis(200));
+    socket.send_to(b"x", socket.local_addr().unwrap()).unwrap();
+    let mut byte = 0_u8;
+    let mut part = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    // SAFETY: all zeroes is a valid value.
+    let mut message: libc::mmsghdr = unsafe { std::mem::zeroed() };
+    message.msg_hdr.msg_iov = &raw mut part;
+    message.msg_hdr.msg_iovlen = 1;
+    let fd = usize::try_from(socket.as_raw_fd()).unwrap();
+    assert_eq!(
+        call(
+            libc::SYS_recvmmsg,
+            &[fd, to_mut(&mut message), 1, 0, to(&time)]
+        ),
+        1
+    );
+}
+
+fn posix_timer(millis: u64) {
+    let mut timer = 0_i32;
+    // SIGEV_NONE, in a struct of 64 bytes.
+    let mut event = [0_u32; 16];
+    event[3] = 1;
+    assert_eq!(
+        call(libc::SYS_timer_create, &[1, to(&event), to_mut(&mut timer)]),
+        0
+    );
+    let setting = libc::itimerspec {
+        it_interval: timespec(Duration::ZERO),
+        it_value: timespec(Duration::from_millis(millis)),
+    };
+    let timer = usize::try_from(timer).unwrap();
+    assert_eq!(
+        call(libc::SYS_timer_settime, &[timer, 0, to(&setting), 0]),
+        0
+    );
+}
+
+/// Asks for its process id by the numbers of the 32-bit architecture.
+fn thirty_two_bits() {
+    let result: u64;
+    // SAFETY: getpid touches nothing but the register of its result.
+    unsafe {
+        std::arch::asm!("int 0x80", inlateout("rax") 20_u64 => result);
+    }
+    assert!(result > 0);
+}
+
+/// Waits in polls of this many milliseconds for a minute.
+fn poll_loop(millis: &str) {
+    let millis: usize = millis.parse().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < until {
+        assert_eq!(call(libc::SYS_poll, &[0, 0, millis]), 0);
+    }
+}
+
+/// Ends before what it has started.
+#[expect(clippy::zombie_processes, reason = "that is what it is for")]
+fn leave_a_child() {
+    let child = Command::new("sleep").arg("1000000").spawn().unwrap();
+    println!("{}", child.id());
+}
+
+/// A signal with a handler ends a wait early, at its virtual time.
+fn signal_in_wait() {
+    crate::raw::catch_alarms();
+    let began = Instant::now();
+    call(libc::SYS_alarm, &[10]);
+    let result = call(libc::SYS_poll, &[0, 0, 60_000]);
+    assert_eq!(result, -i64::from(libc::EINTR));
+    assert_eq!(began.elapsed().as_secs(), 10);
+    let result = call(libc::SYS_poll, &[0, 0, 60_000]);
+    assert_eq!(result, 0);
+    assert_eq!(began.elapsed().as_secs(), 70);
+}

@@ -1,0 +1,36 @@
+//! How a cell's time is to be run.
+
+use std::time::Duration;
+
+/// How a cell's time is to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Names of threads whose waits do not hold time, such as those of a virtual
+    /// machine's own housekeeping. They are woken later than they asked for,
+    /// as if they had not been given a processor.
+    pub soft_threads: Vec<String>,
+    /// Whether time is moved ahead. Without, a run shows what tracing alone
+    /// changes.
+    pub jump: bool,
+    /// For how long nothing may have stopped before the threads are looked at.
+    /// A saving of work, no guard.
+    pub rest: Duration,
+    /// After how much real time without a rest the client is said to spin.
+    pub spin_after: Duration,
+    /// After how much real time, in which all wait and nobody for a time, the
+    /// client is said to hang.
+    pub stuck_after: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            soft_threads: Vec::new(),
+            jump: true,
+            rest: Duration::from_micros(50),
+            spin_after: Duration::from_secs(20),
+            stuck_after: Duration::from_secs(2),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Whether all are at rest: every thread asleep, twice, without having run in
+//! between, the servers idle, and nothing under way in the kernel.
+//!
+//! Bytes over the loopback are delivered within the sender's call, or wait in a
+//! processor's backlog, which is looked at. So when nobody has run between two
+//! looks, nothing is in flight.
+
+use crate::procfs::{Doing, Seen, ThreadFiles, has_backlog};
+use crate::record::Doubt;
+use crate::session::{Session, nanos};
+use crate::timeline::real_now;
+
+impl Session {
+    /// Whether all are at rest. What every thread was found in stands in its
+    /// [`Thread`](crate::tracee::Thread).
+    pub(crate) fn is_at_rest(&mut self) -> bool {
+        if !self.servers_are_quiet() {
+            return false;
+        }
+        let Some(servers) = self.look_at_servers() else {
+            return false;
+        };
+        let tids: Vec<i32> = self.threads.keys().copied().collect();
+        self.look_at_threads(&tids)
+            && !self.has_backlog()
+            && tids.iter().all(|tid| self.is_as_it_was(*tid))
+            && self.look_at_servers() == Some(servers)
+            && !self.has_backlog()
+            && self.voter.is_quiet()
+            && !Self::has_pending_stop()
+    }
+
+    fn servers_are_quiet(&mut self) -> bool {
+        if self.voter.is_quiet() {
+            self.servers_busy_since = None;
+            return true;
+        }
+        let now = real_now();
+        // Their work is no fault of the client.
+        self.restless_since = now;
+        let since = *self.servers_busy_since.get_or_insert(now);
+        if now - since > nanos(self.options.spin_after) {
+            self.servers_busy_since = Some(now);
+            self.doubt(Doubt::ServersNeverQuiet);
+        }
+        false
+    }
+
+    fn has_backlog(&self) -> bool {
+        self.softnet.as_ref().is_some_and(has_backlog)
+    }
+
+    /// Tells of a client that does not rest.
+    pub(crate) fn look_for_spin(&mut self) {
+        let now = real_now();
+        if self.options.jump && now - self.restless_since > nanos(self.options.spin_after) {
+            self.restless_since = now;
+            self.doubt(Doubt::Spin);
+        }
+    }
+
+    /// How often each thread of the servers has run; none when one of them runs.
+    fn look_at_servers(&mut self) -> Option<Vec<(i32, u64)>> {
+        let own = rustix::thread::gettid().as_raw_nonzero().get();
+        let mut tids = self.voter.tids();
+        tids.retain(|tid| *tid != own);
+        self.servers.retain(|tid, _| tids.contains(tid));
+        let mut seen = Vec::with_capacity(tids.len());
+        for tid in tids {
+            let Seen { doing, switches } = self.look_at_server(tid)?;
+            match doing {
+                Doing::Blocked(_) => seen.push((tid, switches)),
+                // It has ended without having been withdrawn yet: its id may be
+                // another thread's next.
+                Doing::Ended => {
+                    self.servers.remove(&tid);
+                    return None;
+                }
+                Doing::Running | Doing::Hidden => return None,
+            }
+        }
+        Some(seen)
+    }
+
+    fn look_at_server(&mut self, tid: i32) -> Option<Seen> {
+        let files = match self.servers.entry(tid) {
+            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::hash_map::Entry::Vacant(new) => {
+                new.insert(ThreadFiles::open(&format!("/proc/self/task/{tid}")).ok()?)
+            }
+        };
+        let seen = files.look();
+        let is_asleep = match seen.doing {
+            Doing::Blocked(call) => call.always_sleeps() || files.state() == Some('S'),
+            _ => true,
+        };
+        is_asleep.then_some(seen)
+    }
+
+    /// Looks at every thread and remembers it. Tells whether none of them runs.
+    fn look_at_threads(&mut self, tids: &[i32]) -> bool {
+        // The wait for a socket begins when it is first seen, so that all have to
+        // be looked at, at each time.
+        let all = self
+            .processes
+            .values()
+            .any(|process| process.has_socket_timeouts);
+        let mut none_runs = true;
+        for tid in tids {
+            none_runs &= self.look_at(*tid);
+            if !none_runs && !all {
+                return false;
+            }
+        }
+        none_runs
+    }
+
+    /// Looks at a thread and remembers it. Tells whether it does not run.
+    pub(crate) fn look_at(&mut self, tid: i32) -> bool {
+        let seen = self.seen(tid);
+        let now = self.now();
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return true;
+        };
+        if thread.switches != seen.switches || thread.doing != seen.doing {
+            thread.since = now;
+        }
+        (thread.doing, thread.switches) = (seen.doing, seen.switches);
+        let (is_stopped, is_being_woken) = (thread.is_stopped, thread.is_being_woken);
+        match seen.doing {
+            _ if is_being_woken => false,
+            _ if is_stopped => true,
+            Doing::Blocked(_) => true,
+            Doing::Running => false,
+            // The first thread of a process stays until the last one has ended.
+            Doing::Ended => {
+                if !std::path::Path::new(&format!("/proc/{tid}")).exists() {
+                    self.ended(tid);
+                }
+                true
+            }
+            Doing::Hidden => {
+                self.doubt(Doubt::Unreadable);
+                false
+            }
+        }
+    }
+
+    /// Whether a thread has not run since it was looked at, and is asleep.
+    fn is_as_it_was(&mut self, tid: i32) -> bool {
+        let seen = self.seen(tid);
+        let Some(thread) = self.threads.get(&tid) else {
+            return true;
+        };
+        if (seen.doing, seen.switches) != (thread.doing, thread.switches) {
+            return false;
+        }
+        let Doing::Blocked(call) = seen.doing else {
+            return true;
+        };
+        let state = || thread.files.as_ref().and_then(ThreadFiles::state);
+        // Others may wait for a disk. A process that has started another one is
+        // held, not to be interrupted, until that has become a program.
+        thread.is_stopped
+            || call.always_sleeps()
+            || state() == Some('S')
+            || call.starts_a_process() && state() == Some('D')
+    }
+
+    /// What a thread does.
+    pub(crate) fn seen(&mut self, tid: i32) -> Seen {
+        let ended = Seen {
+            doing: Doing::Ended,
+            switches: 0,
+        };
+        let Some(thread) = self.threads.get_mut(&tid) else {
+            return ended;
+        };
+        if thread.files.is_none() {
+            match ThreadFiles::open(&format!("/proc/{tid}")) {
+                Ok(files) => thread.files = Some(files),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return ended,
+                Err(_) => {
+                    return Seen {
+                        doing: Doing::Hidden,
+                        ..ended
+                    };
+                }
+            }
+        }
+        let mut seen = thread.files.as_ref().map_or(ended, ThreadFiles::look);
+        if let Doing::Blocked(call) = seen.doing {
+            seen.doing = Doing::Blocked(thread.meant(call));
+        }
+        seen
+    }
+}

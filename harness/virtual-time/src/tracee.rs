@@ -1,0 +1,137 @@
+//! What the tracer remembers of the threads and processes that it follows.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use crate::calls::{Call, RESTART_SYSCALL};
+use crate::memory::Memory;
+use crate::procfs::{Doing, ThreadFiles};
+use crate::vdso::Vdso;
+
+/// A timed wait. Times are those that the traced programs see as
+/// CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) call: Call,
+    pub(crate) deadline: u64,
+    /// How far time was ahead when the kernel's own timeout was right; 0 for a
+    /// point in time, which the kernel reads against real time. When time has
+    /// moved since, the kernel's timeout comes too late.
+    pub(crate) right_at_offset: u64,
+    /// A short wait that is left real.
+    pub(crate) stays_real: bool,
+    /// Found by looking rather than by a stop: it is this wait only as long as
+    /// the thread has not run since.
+    pub(crate) switches: Option<u64>,
+}
+
+impl Wait {
+    /// Whether a thread that is blocked in this call, having run so often, is in
+    /// this wait.
+    pub(crate) fn is(&self, call: &Call, switches: u64) -> bool {
+        *call == self.call && self.switches.is_none_or(|seen| seen == switches)
+    }
+}
+
+/// A thread.
+pub(crate) struct Thread {
+    pub(crate) process: i32,
+    pub(crate) files: Option<ThreadFiles>,
+    /// The last timed wait that began.
+    pub(crate) wait: Option<Wait>,
+    /// A wait that was interrupted and will be begun again by the kernel with
+    /// the same arguments: its deadline stands.
+    pub(crate) resumes: Option<Wait>,
+    /// The call that was interrupted last.
+    pub(crate) interrupted: Option<Call>,
+    /// It was told to stop because its wait is over.
+    pub(crate) is_being_woken: bool,
+    /// As it was found when it was last looked at.
+    pub(crate) doing: Doing,
+    pub(crate) switches: u64,
+    /// Since when it is as it was found.
+    pub(crate) since: u64,
+    /// Waits that began.
+    pub(crate) waits: u64,
+    /// Waits among them that were short.
+    pub(crate) short_waits: u32,
+    /// Its waits do not hold time.
+    pub(crate) is_soft: bool,
+    /// Stopped by job control.
+    pub(crate) is_stopped: bool,
+}
+
+impl Thread {
+    pub(crate) fn of(process: i32) -> Self {
+        Self {
+            process,
+            files: None,
+            wait: None,
+            resumes: None,
+            interrupted: None,
+            is_being_woken: false,
+            doing: Doing::Running,
+            switches: 0,
+            since: 0,
+            waits: 0,
+            short_waits: 0,
+            is_soft: false,
+            is_stopped: false,
+        }
+    }
+
+    /// The call that the thread is really in. One that was interrupted and goes
+    /// on may be restarted by a call of its own, with the same arguments in the
+    /// registers.
+    pub(crate) fn meant(&self, call: Call) -> Call {
+        let before = self.interrupted.filter(|before| before.args == call.args);
+        match before {
+            Some(before) if call.nr == RESTART_SYSCALL => before,
+            _ => call,
+        }
+    }
+
+    /// What was interrupted will go on, if the program does not see it.
+    pub(crate) fn goes_on(&mut self, call: Call) {
+        self.interrupted = Some(call);
+        self.resumes = self.wait.filter(|wait| wait.call == call);
+    }
+
+    /// The timed wait that it was found in.
+    pub(crate) fn current_wait(&self) -> Option<&Wait> {
+        let Doing::Blocked(call) = self.doing else {
+            return None;
+        };
+        self.wait
+            .as_ref()
+            .filter(|wait| wait.is(&call, self.switches))
+    }
+}
+
+/// A process.
+#[derive(Default)]
+pub(crate) struct Process {
+    pub(crate) memory: Option<Memory>,
+    /// None: its clock reads are system calls.
+    pub(crate) vdso: Option<Vdso>,
+    /// It has set a socket's timeout at some time.
+    pub(crate) has_socket_timeouts: bool,
+    /// When SIGALRM is due, and after how long again.
+    pub(crate) alarm: Option<Alarm>,
+    pub(crate) timers: Vec<TimerFd>,
+    pub(crate) pidfd: Option<OwnedFd>,
+}
+
+/// The timer of `alarm` and `setitimer`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alarm {
+    pub(crate) deadline: u64,
+    pub(crate) interval: u64,
+}
+
+/// A timerfd that was set: its number in the process, and our descriptor of it.
+#[derive(Clone)]
+pub(crate) struct TimerFd {
+    pub(crate) number: i32,
+    pub(crate) file: Arc<OwnedFd>,
+}

@@ -1,0 +1,30 @@
+//! What the tracer needs from all that takes part in a cell without being
+//! traced: the scripted servers and whoever waits on their behalf.
+
+use crate::timeline::Timeline;
+
+/// All participants of a cell together. Times are nanoseconds since the cell
+/// began.
+///
+/// The gap between "the kernel has data for me" and "I am busy" is closed by
+/// looking at the states of the threads in [`Voter::tids`]: a thread that was
+/// woken is not asleep. So a vote is needed only over work that really sleeps,
+/// or that is done by threads which are not listed.
+pub trait Voter: Send + Sync {
+    /// The time that they all share.
+    fn timeline(&self) -> &Timeline;
+
+    /// Whether nobody is busy.
+    fn is_quiet(&self) -> bool;
+
+    /// The earliest time that somebody waits for.
+    fn next_deadline(&self) -> Option<u64>;
+
+    /// Wakes all who wait for a time up to `now`, after it has counted each of
+    /// them as busy. Tells how many.
+    fn advance_to(&self, now: u64) -> usize;
+
+    /// Kernel ids of the threads that run server code. They are looked at as
+    /// the client's are.
+    fn tids(&self) -> Vec<i32>;
+}

@@ -1,0 +1,214 @@
+//! Clients against servers that share their virtual time.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use support::{installed, run_in, within};
+use virtual_time::{Options, VirtualTime, Voter};
+
+/// What the server does with a request.
+#[derive(Clone, Copy)]
+enum Answer {
+    /// It waits so long in virtual time.
+    After(Duration),
+    /// It works so long, really.
+    Work(Duration),
+    /// It sends so many bytes, one each second.
+    Drip(u32),
+}
+
+/// A server in a thread of the test's process.
+struct Server {
+    time: Arc<VirtualTime>,
+    address: SocketAddr,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    fn start(time: &Arc<VirtualTime>, answer: Answer) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (shared, over) = (time.clone(), is_over.clone());
+        let thread = std::thread::spawn(move || {
+            let _swept = shared.sweep_this_thread();
+            loop {
+                let (stream, _) = listener.accept().unwrap();
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
+                serve(&shared, stream, answer);
+            }
+        });
+        Self {
+            time: time.clone(),
+            address,
+            is_over,
+            thread: Some(thread),
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            // Nobody drives time any more, and it may still wait for one.
+            while !thread.is_finished() {
+                self.time.advance_to(u64::MAX);
+                std::thread::yield_now();
+            }
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// One connection: requests without bodies, and whole answers.
+fn serve(time: &Arc<VirtualTime>, mut stream: TcpStream, answer: Answer) {
+    stream.set_nodelay(true).unwrap();
+    let mut received = Vec::new();
+    while !received.ends_with(b"\r\n\r\n") {
+        let mut chunk = [0; 4096];
+        match stream.read(&mut chunk) {
+            Ok(0) | Err(_) => return,
+            Ok(length) => received.extend_from_slice(&chunk[..length]),
+        }
+    }
+    let busy = time.busy();
+    let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length:";
+    let ok = format!("{head} 2\r\n\r\nok");
+    match answer {
+        Answer::After(delay) => {
+            let _busy = time.block_until(time.now() + delay, busy);
+            let _ = stream.write_all(ok.as_bytes());
+        }
+        Answer::Work(length) => {
+            work(length);
+            let _ = stream.write_all(ok.as_bytes());
+        }
+        Answer::Drip(count) => {
+            let mut busy = busy;
+            let _ = stream.write_all(format!("{head} {count}\r\n\r\n").as_bytes());
+            for _ in 0..count {
+                busy = time.block_until(time.now() + Duration::from_secs(1), busy);
+                if stream.write_all(b"x").is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "work that takes real time, and sleeps in it"
+)]
+fn work(length: Duration) {
+    std::thread::sleep(length);
+}
+
+/// curl's exit code, and its own measure of the time.
+fn curl(time: &Arc<VirtualTime>, server: &Server, limit: &str) -> (Option<i32>, f64, Duration) {
+    let args = [
+        "curl",
+        "-s",
+        "-o",
+        "/dev/null",
+        "-m",
+        limit,
+        "-w",
+        "%{time_total}",
+        &server.url(),
+    ];
+    let ran = run_in(time, Options::default(), &args);
+    assert_eq!(ran.record.doubts, [], "{ran:#?}");
+    (
+        ran.output.status.code(),
+        ran.stdout().parse().unwrap(),
+        ran.real,
+    )
+}
+
+#[test]
+fn an_answer_after_five_seconds_is_in_time_for_a_limit_of_ten() {
+    if !installed("curl", &["--version"]) {
+        return;
+    }
+    let time = VirtualTime::begin();
+    let server = Server::start(&time, Answer::After(Duration::from_secs(5)));
+    let (code, seconds, real) = curl(&time, &server, "10");
+    assert_eq!(code, Some(0));
+    assert!((5.0..5.1).contains(&seconds), "{seconds}");
+    within(real, 0.0, 3.0);
+}
+
+#[test]
+fn an_answer_after_fifteen_seconds_is_too_late_for_a_limit_of_ten() {
+    if !installed("curl", &["--version"]) {
+        return;
+    }
+    let time = VirtualTime::begin();
+    let server = Server::start(&time, Answer::After(Duration::from_secs(15)));
+    let (code, seconds, real) = curl(&time, &server, "10");
+    assert_eq!(code, Some(28));
+    assert!((9.99..10.1).contains(&seconds), "{seconds}");
+    within(real, 0.0, 3.0);
+}
+
+#[test]
+fn a_total_limit_fires_within_a_drip_at_its_time() {
+    if !installed("curl", &["--version"]) {
+        return;
+    }
+    let time = VirtualTime::begin();
+    let server = Server::start(&time, Answer::Drip(300));
+    let (code, seconds, real) = curl(&time, &server, "240");
+    assert_eq!(code, Some(28));
+    assert!((239.99..240.1).contains(&seconds), "{seconds}");
+    within(real, 0.0, 8.0);
+}
+
+#[test]
+fn real_work_of_a_server_is_never_a_timeout_of_the_client() {
+    let clients: [(&str, &[&str], &[&str]); 2] = [
+        ("curl", &["--version"], &["-sf", "-m", "1"]),
+        (
+            "python3",
+            &["-c", "pass"],
+            &[
+                "-c",
+                "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=1).read()",
+            ],
+        ),
+    ];
+    for (client, asked, args) in clients {
+        if !installed(client, asked) {
+            continue;
+        }
+        for _ in 0..20 {
+            let time = VirtualTime::begin();
+            let server = Server::start(&time, Answer::Work(Duration::from_millis(30)));
+            let url = server.url();
+            let mut program = vec![client];
+            program.extend(args);
+            program.push(&url);
+            let ran = run_in(&time, Options::default(), &program).is_well();
+            within(ran.virtual_time, 0.03, 3.0);
+        }
+    }
+}
