@@ -56,7 +56,7 @@ mod measure {
             );
         }
         let minute: Vec<_> = (0..TURNS)
-            .map(|_| run(&["sleep", "60"]).is_well().real)
+            .map(|_| run(&["sleep", "60"]).checked().real)
             .collect();
         println!("sleep 60: {:?} (median of {TURNS})", median(minute));
         ExitCode::from(u8::from(!well))
@@ -66,7 +66,7 @@ mod measure {
         let (mut bare, mut traced) = (Vec::new(), Vec::new());
         for _ in 0..TURNS {
             bare.push(untraced(program));
-            traced.push(run(program).is_well().real);
+            traced.push(run(program).checked().real);
         }
         (median(bare), median(traced))
     }

@@ -2,7 +2,7 @@
 //! timed call, as one that misbehaves, and as the process between a tracer and
 //! its client. No part of the product.
 
-#![expect(
+#![allow(
     unsafe_code,
     reason = "system calls are made as a program in C makes them"
 )]
@@ -12,15 +12,22 @@
     reason = "this program is a subject of tests, and waits as clients do"
 )]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod calls;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod consistent;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod misbehave;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod raw;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod roles;
 
-use std::process::ExitCode;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn main() {}
 
-fn main() -> ExitCode {
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn main() -> std::process::ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (role, rest) = args.split_first().unwrap();
     match role.as_str() {

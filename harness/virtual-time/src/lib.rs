@@ -1,6 +1,26 @@
 //! Runs whole client processes, unmodified and of any runtime, in virtual time:
 //! minutes of waiting pass in milliseconds, and every clock that the programs
 //! read says that they passed.
+//!
+//! A [`Tracer`] owns the programs of one cell and its time. A program gets in
+//! through a [`gate`]: whoever forks it has it [`enter`] between fork and exec.
+//! Those who take part without being traced, as scripted servers in the
+//! tracer's own process, share the time through a [`Voter`]; [`VirtualTime`] is
+//! one, ready for use. What became of time is told by a [`TimeRecord`]: nothing
+//! that makes it doubtful is silent.
+//!
+//! How it works, and its limits, stand in the crate's README. It supports Linux
+//! on x86-64; elsewhere everything is there and refuses ([`probe`]).
+//!
+//! It knows neither cells nor HTTP nor any async runtime. All unsafe code is in
+//! `linux/sys` and `linux/blob.rs`.
+
+#![cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    allow(dead_code, reason = "what only a tracer uses")
+)]
+
+mod entry;
 mod options;
 mod record;
 mod timeline;
@@ -8,52 +28,23 @@ mod unavailable;
 mod virtual_time;
 mod voter;
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod blob;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod calls;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod clocks;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod filter;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod follow;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod gate;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod jump;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod memory;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod procfs;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod session;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod sockets;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod sweep;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod sys;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod timers;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod tracee;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod tracer;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod vdso;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod wait;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod wake;
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use gate::{Door, Entry, Gate, enter, gate, probe};
+pub use entry::Entry;
 pub use options::Options;
 pub use record::{Counted, Doubt, Held, Note, TimeRecord};
 pub use timeline::Timeline;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use tracer::Tracer;
 pub use unavailable::Unavailable;
 pub use virtual_time::{Busy, Sleep, Sleeper, Swept, VirtualTime};
 pub use voter::Voter;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod linux;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use linux::{
+    gate::{Door, Gate, enter, gate, probe},
+    tracer::Tracer,
+};
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod unsupported;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use unsupported::{Door, Gate, Tracer, enter, gate, probe};

@@ -38,7 +38,7 @@ fn a_timed_call_that_is_not_understood() {
 
 #[test]
 fn a_posix_timer_is_noted_and_a_long_one_doubtful() {
-    let ran = run(&[CLIENT, "posix-timer", "50"]).is_well();
+    let ran = run(&[CLIENT, "posix-timer", "50"]).checked();
     assert_eq!(notes(&ran), [Note::ShortPosixTimerIsReal]);
     let ran = run(&[CLIENT, "posix-timer", "200"]);
     assert_eq!(doubts(&ran), [Doubt::LongPosixTimer]);

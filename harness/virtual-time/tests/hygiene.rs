@@ -64,11 +64,11 @@ fn nothing_stays_behind() {
 
 fn two_hundred_runs() {
     // What is made once is made by the first.
-    run(&[CLIENT, "sleep", "60"]).is_well();
+    run(&[CLIENT, "sleep", "60"]).checked();
     until("one thread is left", || count("/proc/self/task") <= 2);
     let before = (count("/proc/self/fd"), mappings());
     for _ in 0..200 {
-        let ran = run(&[CLIENT, "sleep", "60"]).is_well();
+        let ran = run(&[CLIENT, "sleep", "60"]).checked();
         within(ran.virtual_time, 60.0, 63.0);
     }
     until("one thread is left", || count("/proc/self/task") <= 2);

@@ -12,7 +12,7 @@ use virtual_time::{Options, Tracer, VirtualTime};
 
 /// A program that prints how many seconds it has slept by its own clocks.
 fn sleeps(ran: Ran, seconds: f64, late: f64) {
-    let ran = ran.is_well();
+    let ran = ran.checked();
     for seen in ran.stdout().split_whitespace() {
         let seen: f64 = seen.parse().unwrap();
         assert!(
@@ -26,7 +26,7 @@ fn sleeps(ran: Ran, seconds: f64, late: f64) {
 
 #[test]
 fn sleep_takes_a_minute() {
-    let ran = run(&["sleep", "60"]).is_well();
+    let ran = run(&["sleep", "60"]).checked();
     within(ran.virtual_time, 60.0, 62.0);
     within(ran.real, 0.0, 2.0);
     assert_eq!(ran.record.jumps, 1);
@@ -142,7 +142,7 @@ fn several_tracers_work_at_once_each_with_its_own_time() {
             std::thread::spawn(move || {
                 let seconds = (minutes * 60).to_string();
                 for _ in 0..3 {
-                    let ran = run(&[CLIENT, "sleep", &seconds]).is_well();
+                    let ran = run(&[CLIENT, "sleep", &seconds]).checked();
                     let seconds = f64::from(minutes * 60);
                     within(ran.virtual_time, seconds, seconds + 3.0);
                     within(ran.real, 0.0, 5.0);
@@ -179,7 +179,7 @@ fn several_programs_share_one_time() {
 fn without_jumps_time_is_real() {
     let mut options = Options::default();
     options.jump = false;
-    let ran = run_with(options, &[CLIENT, "sleep", "1"]).is_well();
+    let ran = run_with(options, &[CLIENT, "sleep", "1"]).checked();
     within(ran.real, 1.0, 4.0);
     assert_eq!((ran.record.jumps, ran.record.jumped_ns), (0, 0));
 }

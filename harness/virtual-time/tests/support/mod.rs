@@ -30,7 +30,7 @@ impl Ran {
     }
 
     /// It ended well, and its times are true.
-    pub(crate) fn is_well(self) -> Self {
+    pub(crate) fn checked(self) -> Self {
         assert!(self.output.status.success(), "{self:#?}");
         assert!(matches!(self.entry, Entry::Traced { .. }), "{self:#?}");
         assert_eq!(self.record.doubts, [], "{self:#?}");

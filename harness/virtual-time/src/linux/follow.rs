@@ -1,15 +1,15 @@
 //! Following what the traced programs start and what they become, and the
 //! dispatch of their stops.
 
-use crate::memory::Memory;
-use crate::procfs::{name, process_of, signals};
+use crate::linux::memory::Memory;
+use crate::linux::procfs::{name, process_of, signals};
+use crate::linux::session::Session;
+use crate::linux::sys::{event_message, get_regs, listen, resume, set_regs};
+use crate::linux::tracee::{Process, Thread};
+use crate::linux::vdso::{Vdso, hide};
+use crate::linux::wait::call_of;
+use crate::linux::wake::{restart, was_interrupted};
 use crate::record::{Doubt, Note};
-use crate::session::Session;
-use crate::sys::{event_message, get_regs, listen, resume, set_regs};
-use crate::tracee::{Process, Thread};
-use crate::vdso::{Vdso, hide};
-use crate::wait::call_of;
-use crate::wake::{restart, was_interrupted};
 
 /// Signals that do nothing unless they are caught: CHLD, CONT, URG, WINCH.
 const HARMLESS: [i32; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
@@ -189,12 +189,13 @@ impl Session {
     /// Sees again and again whether a thread bears a name whose waits do not
     /// hold time: names are given after the start, and can change.
     pub(crate) fn look_at_name(&mut self, tid: i32) {
+        const FIRST: u64 = 3;
         const AGAIN: u64 = 64;
         let Some(thread) = self.threads.get_mut(&tid) else {
             return;
         };
         thread.waits += 1;
-        let is_time = thread.waits == 3 || thread.waits.is_multiple_of(AGAIN);
+        let is_time = thread.waits <= FIRST || thread.waits.is_multiple_of(AGAIN);
         if is_time && !self.options.soft_threads.is_empty() {
             let name = name(tid);
             thread.is_soft = self.options.soft_threads.contains(&name);

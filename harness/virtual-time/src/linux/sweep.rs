@@ -5,14 +5,14 @@
 //! processor's backlog, which is looked at. So when nobody has run between two
 //! looks, nothing is in flight.
 
-use crate::procfs::{Doing, Seen, ThreadFiles, has_backlog};
+use crate::linux::procfs::{Doing, Seen, ThreadFiles, has_backlog};
+use crate::linux::session::{Session, nanos};
 use crate::record::Doubt;
-use crate::session::{Session, nanos};
 use crate::timeline::real_now;
 
 impl Session {
     /// Whether all are at rest. What every thread was found in stands in its
-    /// [`Thread`](crate::tracee::Thread).
+    /// [`Thread`](crate::linux::tracee::Thread).
     pub(crate) fn is_at_rest(&mut self) -> bool {
         if !self.servers_are_quiet() {
             return false;

@@ -10,10 +10,11 @@ use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::gate::{Entry, Gate};
+use crate::entry::Entry;
+use crate::linux::gate::Gate;
+use crate::linux::session::Session;
 use crate::options::Options;
 use crate::record::{Doubt, TimeRecord};
-use crate::session::Session;
 use crate::voter::Voter;
 
 /// The tracer of one cell. Several can be at work in one process.

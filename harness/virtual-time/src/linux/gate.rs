@@ -18,9 +18,10 @@ use rustix::net::{
 };
 use rustix::process::{Pid, WaitOptions, waitpid};
 
+use crate::entry::Entry;
+use crate::linux::{filter, sys};
 use crate::timeline::timespec;
 use crate::unavailable::Unavailable;
-use crate::{filter, sys};
 
 /// The tracer has seized the child.
 const TRACED: u8 = b't';
@@ -30,25 +31,6 @@ const UNTRACED: u8 = b'u';
 
 /// A child answers at once. When it does not it was stopped or killed.
 const PATIENCE_NS: u64 = 10_000_000_000;
-
-/// How a program's entrance went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// It runs in virtual time.
-    Traced {
-        /// Its process id.
-        pid: i32,
-    },
-    /// It runs in real time, untraced.
-    Refused {
-        /// Its process id.
-        pid: i32,
-        /// Why.
-        why: Unavailable,
-    },
-    /// It never came: it could not be started.
-    Absent,
-}
 
 /// The tracer's side of one program's entrance.
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 //! that of a timeout. A thread whose own timeout is still right is left to the
 //! kernel.
 
-use crate::calls::{self, Call};
-use crate::memory::Memory;
-use crate::procfs::{Doing, signals};
-use crate::session::Session;
-use crate::sys::{Regs, get_regs, interrupt, resume, set_regs};
-use crate::tracee::Wait;
-use crate::wait::call_of;
+use crate::linux::calls::{self, Call};
+use crate::linux::memory::Memory;
+use crate::linux::procfs::{Doing, signals};
+use crate::linux::session::Session;
+use crate::linux::sys::{Regs, get_regs, interrupt, resume, set_regs};
+use crate::linux::tracee::Wait;
+use crate::linux::wait::call_of;
 
 /// When a thread that may be just about to wait is looked at again.
 const AGAIN_NS: u64 = 100_000;
@@ -132,7 +132,7 @@ fn timeout_result(call: &Call) -> i64 {
         calls::FUTEX => libc::ETIMEDOUT,
         calls::CONNECT => libc::EINPROGRESS,
         calls::RT_SIGTIMEDWAIT | calls::SEMTIMEDOP => libc::EAGAIN,
-        _ if crate::sockets::is_on_a_socket(call) => libc::EAGAIN,
+        _ if crate::linux::sockets::is_on_a_socket(call) => libc::EAGAIN,
         _ => return 0,
     };
     -i64::from(error)

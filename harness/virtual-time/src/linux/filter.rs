@@ -2,11 +2,11 @@
 //! clocks that did not go through the vDSO, and the setting of timers; all else
 //! runs at full speed.
 //!
-//! It only builds the filter; installing it is for [`crate::sys`].
+//! It only builds the filter; installing it is for [`crate::linux::sys`].
 
 use libc::sock_filter;
 
-use crate::calls::{FUTEX_OPERATION, FUTEX_WAITS, LOOKED_AT, Stop, TIMEOUT_OPTIONS};
+use crate::linux::calls::{FUTEX_OPERATION, FUTEX_WAITS, LOOKED_AT, Stop, TIMEOUT_OPTIONS};
 
 /// What the tracer is told with a stop in a call of another calling convention,
 /// whose numbers mean other calls.
@@ -158,7 +158,7 @@ pub(crate) fn program() -> Vec<sock_filter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls;
+    use crate::linux::calls;
 
     /// Runs the filter as the kernel would.
     fn answer_to(nr: u64, args: [u64; 6], arch: u32) -> u32 {

@@ -3,10 +3,10 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use crate::calls::{Call, RESTART_SYSCALL};
-use crate::memory::Memory;
-use crate::procfs::{Doing, ThreadFiles};
-use crate::vdso::Vdso;
+use crate::linux::calls::{Call, RESTART_SYSCALL};
+use crate::linux::memory::Memory;
+use crate::linux::procfs::{Doing, ThreadFiles};
+use crate::linux::vdso::Vdso;
 
 /// A timed wait. Times are those that the traced programs see as
 /// CLOCK_MONOTONIC.

@@ -4,10 +4,10 @@
 
 use rustix::net::sockopt::{Timeout, socket_timeout};
 
-use crate::calls::{self, Call};
-use crate::procfs::Doing;
-use crate::session::{Session, nanos};
-use crate::tracee::Wait;
+use crate::linux::calls::{self, Call};
+use crate::linux::procfs::Doing;
+use crate::linux::session::{Session, nanos};
+use crate::linux::tracee::Wait;
 
 impl Session {
     /// A process sets a timeout of some socket.

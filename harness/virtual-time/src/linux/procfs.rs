@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::calls::Call;
+use crate::linux::calls::Call;
 
 /// The files of a thread that is looked at again and again, kept open.
 pub(crate) struct ThreadFiles {
@@ -151,7 +151,7 @@ pub(crate) fn has_backlog(softnet: &File) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls;
+    use crate::linux::calls;
 
     #[test]
     fn a_line_of_syscall_is_a_call_or_none() {

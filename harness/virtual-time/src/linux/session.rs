@@ -16,14 +16,15 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
 };
 
-use crate::gate::{Entry, Gate};
+use crate::entry::Entry;
+use crate::linux::gate::Gate;
+use crate::linux::procfs::ThreadFiles;
+use crate::linux::sys::Ticker;
+use crate::linux::tracee::{Process, Thread};
+use crate::linux::tracer::Shared;
 use crate::options::Options;
-use crate::procfs::ThreadFiles;
 use crate::record::{Doubt, Note, TimeRecord};
-use crate::sys::Ticker;
 use crate::timeline::{real_now, timespec};
-use crate::tracee::{Process, Thread};
-use crate::tracer::Shared;
 use crate::voter::Voter;
 
 /// Of all threads' tracees and children only this thread's.

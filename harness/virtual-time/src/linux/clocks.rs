@@ -3,11 +3,11 @@
 
 use rustix::time::{ClockId, DynamicClockId, clock_gettime_dynamic};
 
-use crate::calls::{self, Call};
-use crate::session::Session;
-use crate::sys::{Regs, resume};
+use crate::linux::calls::{self, Call};
+use crate::linux::session::Session;
+use crate::linux::sys::{Regs, resume};
+use crate::linux::wait::answer;
 use crate::timeline::{NS, Timeline, nanos};
-use crate::wait::answer;
 
 /// A reading of a cell's time.
 pub(crate) struct Clocks {

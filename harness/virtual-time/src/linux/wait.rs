@@ -1,14 +1,14 @@
 //! Stops in calls that have to do with time: which deadline a wait has, and
 //! whose business the other calls are.
 
-use crate::calls::{self, Call};
-use crate::clocks::Clocks;
-use crate::filter::FOREIGN;
-use crate::memory::Memory;
+use crate::linux::calls::{self, Call};
+use crate::linux::clocks::Clocks;
+use crate::linux::filter::FOREIGN;
+use crate::linux::memory::Memory;
+use crate::linux::session::Session;
+use crate::linux::sys::{Regs, event_message, get_regs, resume, set_regs};
+use crate::linux::tracee::Wait;
 use crate::record::Doubt;
-use crate::session::Session;
-use crate::sys::{Regs, event_message, get_regs, resume, set_regs};
-use crate::tracee::Wait;
 
 const MILLISECOND: u64 = 1_000_000;
 

@@ -1,12 +1,12 @@
-//! Points a traced process's clock functions at the [blob](crate::blob).
+//! Points a traced process's clock functions at the [blob](crate::linux::blob).
 //!
 //! Nothing is mapped and no call is injected: the blob goes into the zeroes at
 //! the end of the vDSO's image, and the symbols by which programs find the
 //! functions are changed to it. The pages are the process's own from then on; a
 //! fork copies them, and a new program begins with the kernel's.
 
-use crate::blob::{MAGIC, OFFSET, ORIGINAL, blob, pack};
-use crate::memory::Memory;
+use crate::linux::blob::{MAGIC, OFFSET, ORIGINAL, blob, pack};
+use crate::linux::memory::Memory;
 
 /// A vDSO with the blob in it.
 #[derive(Clone, Copy, Debug)]

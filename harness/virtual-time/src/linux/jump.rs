@@ -1,11 +1,11 @@
 //! Moving time ahead when all are at rest: to the earliest time that anybody
 //! waits for.
 
-use crate::calls;
-use crate::procfs::{Doing, name};
+use crate::linux::calls;
+use crate::linux::procfs::{Doing, name};
+use crate::linux::session::{Session, nanos};
+use crate::linux::sockets::is_on_a_socket;
 use crate::record::Doubt;
-use crate::session::{Session, nanos};
-use crate::sockets::is_on_a_socket;
 use crate::timeline::real_now;
 
 /// What is nearer than this comes by itself sooner than by a jump.

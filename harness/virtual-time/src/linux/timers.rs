@@ -11,14 +11,14 @@ use rustix::process::{
 };
 use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_gettime, timerfd_settime};
 
-use crate::calls::{self, Call};
-use crate::memory::Memory;
+use crate::linux::calls::{self, Call};
+use crate::linux::memory::Memory;
+use crate::linux::session::Session;
+use crate::linux::sys::{Regs, resume};
+use crate::linux::tracee::{Alarm, TimerFd};
+use crate::linux::wait::answer;
 use crate::record::{Doubt, Note};
-use crate::session::Session;
-use crate::sys::{Regs, resume};
 use crate::timeline::{NS, nanos, timespec};
-use crate::tracee::{Alarm, TimerFd};
-use crate::wait::answer;
 
 /// POSIX timers up to this interval are a runtime's own ticks, and stay real.
 const SHORT_TICK_NS: u64 = 100_000_000;
