@@ -159,6 +159,8 @@ fn several_tracers_work_at_once_each_with_its_own_time() {
 fn several_programs_share_one_time() {
     let time = VirtualTime::begin();
     let tracer = Tracer::start(time.clone(), Options::default(), |_| {}).unwrap();
+    // Until all are there: who came first would else be ahead of the others.
+    let busy = time.busy();
     let mut launchers: Vec<_> = ["10", "70", "40"]
         .iter()
         .map(|seconds| {
@@ -167,6 +169,8 @@ fn several_programs_share_one_time() {
                 .unwrap()
         })
         .collect();
+    tracer.wait_for_entries(3);
+    drop(busy);
     for launcher in &mut launchers {
         assert!(launcher.wait().unwrap().success());
     }

@@ -7,8 +7,8 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -24,11 +24,15 @@ enum Answer {
     Work(Duration),
     /// It sends so many bytes, one each second.
     Drip(u32),
+    /// It is unavailable the first time, for a minute.
+    UnavailableOnce,
 }
 
 /// A server in a thread of the test's process.
 struct Server {
     time: Arc<VirtualTime>,
+    /// When requests came.
+    requests: Arc<Mutex<Vec<Duration>>>,
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -39,7 +43,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let is_over = Arc::new(AtomicBool::new(false));
-        let (shared, over) = (time.clone(), is_over.clone());
+        let requests: Arc<Mutex<Vec<Duration>>> = Arc::default();
+        let (shared, over, seen) = (time.clone(), is_over.clone(), requests.clone());
         let thread = std::thread::spawn(move || {
             let _swept = shared.sweep_this_thread();
             loop {
@@ -47,11 +52,12 @@ impl Server {
                 if over.load(Ordering::SeqCst) {
                     return;
                 }
-                serve(&shared, stream, answer);
+                serve(&shared, stream, answer, &seen);
             }
         });
         Self {
             time: time.clone(),
+            requests,
             address,
             is_over,
             thread: Some(thread),
@@ -79,7 +85,12 @@ impl Drop for Server {
 }
 
 /// One connection: requests without bodies, and whole answers.
-fn serve(time: &Arc<VirtualTime>, mut stream: TcpStream, answer: Answer) {
+fn serve(
+    time: &Arc<VirtualTime>,
+    mut stream: TcpStream,
+    answer: Answer,
+    requests: &Mutex<Vec<Duration>>,
+) {
     stream.set_nodelay(true).unwrap();
     let mut received = Vec::new();
     while !received.ends_with(b"\r\n\r\n") {
@@ -90,6 +101,7 @@ fn serve(time: &Arc<VirtualTime>, mut stream: TcpStream, answer: Answer) {
         }
     }
     let busy = time.busy();
+    requests.lock().unwrap().push(time.now());
     let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length:";
     let ok = format!("{head} 2\r\n\r\nok");
     match answer {
@@ -99,6 +111,14 @@ fn serve(time: &Arc<VirtualTime>, mut stream: TcpStream, answer: Answer) {
         }
         Answer::Work(length) => {
             work(length);
+            let _ = stream.write_all(ok.as_bytes());
+        }
+        Answer::UnavailableOnce if requests.lock().unwrap().len() == 1 => {
+            let unavailable = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n";
+            work(Duration::from_millis(30));
+            let _ = stream.write_all(unavailable.as_bytes());
+        }
+        Answer::UnavailableOnce => {
             let _ = stream.write_all(ok.as_bytes());
         }
         Answer::Drip(count) => {
@@ -183,20 +203,31 @@ fn a_total_limit_fires_within_a_drip_at_its_time() {
     within(real, 0.0, 8.0);
 }
 
+/// Clients that give up after a second: what asks whether they are there, and
+/// what comes before the URL.
+const IMPATIENT: [(&str, &[&str], &[&str]); 3] = [
+    ("curl", &["--version"], &["-sf", "-m", "1"]),
+    (
+        "python3",
+        &["-c", "pass"],
+        &[
+            "-c",
+            "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=1).read()",
+        ],
+    ),
+    (
+        "node",
+        &["-e", "0"],
+        &[
+            "-e",
+            "fetch(process.argv[1], {signal: AbortSignal.timeout(1000)}).then(r => r.text())",
+        ],
+    ),
+];
+
 #[test]
 fn real_work_of_a_server_is_never_a_timeout_of_the_client() {
-    let clients: [(&str, &[&str], &[&str]); 2] = [
-        ("curl", &["--version"], &["-sf", "-m", "1"]),
-        (
-            "python3",
-            &["-c", "pass"],
-            &[
-                "-c",
-                "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=1).read()",
-            ],
-        ),
-    ];
-    for (client, asked, args) in clients {
+    for (client, asked, args) in IMPATIENT {
         if !installed(client, asked) {
             continue;
         }
@@ -210,5 +241,55 @@ fn real_work_of_a_server_is_never_a_timeout_of_the_client() {
             let ran = run_in(&time, Options::default(), &program).checked();
             within(ran.virtual_time, 0.03, 3.0);
         }
+    }
+}
+
+/// Keeps the processors busy for as long as it lives.
+struct Spinning(Arc<AtomicBool>, Vec<JoinHandle<()>>);
+
+impl Spinning {
+    fn start(count: usize) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let spin = |_| {
+            let is_over = is_over.clone();
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        };
+        let threads = (0..count).map(spin).collect();
+        Self(is_over, threads)
+    }
+}
+
+impl Drop for Spinning {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        for thread in self.1.drain(..) {
+            thread.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn retry_after_a_minute_is_a_minute_also_while_the_processors_are_busy() {
+    if !installed("curl", &["--version"]) {
+        return;
+    }
+    let _spinning = Spinning::start(4);
+    for _ in 0..20 {
+        let time = VirtualTime::begin();
+        let server = Server::start(&time, Answer::UnavailableOnce);
+        let url = server.url();
+        let args = ["curl", "-sf", "-m", "90", "--retry", "1", &url];
+        let ran = run_in(&time, Options::default(), &args).checked();
+        let requests = server.requests.lock().unwrap().clone();
+        let [first, second] = requests[..] else {
+            panic!("{ran:#?}");
+        };
+        // From the answer, which took 30 ms and what the processors left of them.
+        within(second - first, 60.03, 60.4);
+        within(ran.real, 0.0, 5.0);
     }
 }
