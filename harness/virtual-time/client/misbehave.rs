@@ -1,6 +1,7 @@
 //! Programs of which a tracer has something to tell.
 
-use std::net::{TcpListener, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -19,6 +20,9 @@ pub(crate) fn by_name(name: &str, args: &[String]) -> ExitCode {
         "poll-loop" => poll_loop(&args[0]),
         "leave-a-child" => leave_a_child(),
         "signal-in-wait" => signal_in_wait(),
+        "linger" => linger(),
+        "held-back" => held_back(&args[0]),
+        "stopped" => stopped(),
         other => {
             eprintln_unknown(other);
             return ExitCode::from(64);
@@ -127,4 +131,59 @@ fn signal_in_wait() {
     let result = call(libc::SYS_poll, &[0, 0, 60_000]);
     assert_eq!(result, 0);
     assert_eq!(began.elapsed().as_secs(), 70);
+}
+
+/// Closes a socket whose bytes nobody takes, and waits for that for a second.
+fn linger() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let _never_read = listener.accept().unwrap();
+    stream.set_nonblocking(true).unwrap();
+    while stream.write(&[0; 1 << 16]).is_ok() {}
+    stream.set_nonblocking(false).unwrap();
+    let linger = libc::linger {
+        l_onoff: 1,
+        l_linger: 1,
+    };
+    let (fd, level) = (
+        usize::try_from(stream.as_raw_fd()).unwrap(),
+        libc::SOL_SOCKET as usize,
+    );
+    let option = [
+        fd,
+        level,
+        libc::SO_LINGER as usize,
+        to(&linger),
+        size_of_val(&linger),
+    ];
+    assert_eq!(call(libc::SYS_setsockopt, &option), 0);
+    drop(stream);
+}
+
+/// Asks again and again, each time in two writes of which the kernel holds the
+/// second one back until the first was acknowledged; gives up after a second.
+fn held_back(address: &str) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(1)))
+        .unwrap();
+    for _ in 0..10 {
+        stream.write_all(b"a").unwrap();
+        stream.write_all(b"b").unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+    }
+}
+
+/// Is stopped by a signal, and goes on after ten seconds of another process.
+fn stopped() {
+    let began = Instant::now();
+    let own = std::process::id();
+    let script = format!("sleep 10; kill -CONT {own}");
+    let mut other = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    assert_eq!(
+        call(libc::SYS_kill, &[own as usize, libc::SIGSTOP as usize]),
+        0
+    );
+    assert_eq!(began.elapsed().as_secs(), 10);
+    assert!(other.wait().unwrap().success());
 }

@@ -13,6 +13,9 @@ pub struct Options {
     /// Whether time is moved ahead. Without, a run shows what tracing alone
     /// changes.
     pub jump: bool,
+    /// Whether programs read clocks without a stop, by a change of their vDSO.
+    /// Without, each read is a stop, as where it cannot be changed.
+    pub change_vdso: bool,
     /// For how long nothing may have stopped before the threads are looked at.
     /// A saving of work, no guard.
     pub rest: Duration,
@@ -28,6 +31,7 @@ impl Default for Options {
         Self {
             soft_threads: Vec::new(),
             jump: true,
+            change_vdso: true,
             rest: Duration::from_micros(50),
             spin_after: Duration::from_secs(20),
             stuck_after: Duration::from_secs(2),

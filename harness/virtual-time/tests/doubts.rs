@@ -56,6 +56,23 @@ fn calls_by_the_numbers_of_another_architecture() {
 }
 
 #[test]
+fn a_sleep_of_which_it_is_not_known_what_it_waits_for() {
+    let ran = run(&[CLIENT, "linger"]);
+    assert_eq!(
+        doubts(&ran),
+        [Doubt::UnknownWait("close".to_owned())],
+        "{ran:#?}"
+    );
+}
+
+#[test]
+fn a_client_that_is_stopped_by_a_signal_is_noted_and_waits_for_the_next_one() {
+    let ran = run(&[CLIENT, "stopped"]).checked();
+    assert_eq!(notes(&ran), [Note::StoppedByJobControl]);
+    within(ran.real, 0.0, 5.0);
+}
+
+#[test]
 fn a_client_that_never_rests() {
     let mut options = Options::default();
     options.spin_after = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use support::{installed, run_in, within};
+use support::{CLIENT, installed, run_in, within};
 use virtual_time::{Options, VirtualTime, Voter};
 
 /// What the server does with a request.
@@ -292,4 +292,28 @@ fn retry_after_a_minute_is_a_minute_also_while_the_processors_are_busy() {
         within(second - first, 60.03, 60.4);
         within(ran.real, 0.0, 5.0);
     }
+}
+
+#[test]
+fn bytes_that_the_kernel_holds_back_are_waited_for() {
+    let time = VirtualTime::begin();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let shared = time.clone();
+    // It answers each two bytes with one, so that its acknowledgements are
+    // delayed: they are to go with the answers.
+    let server = std::thread::spawn(move || {
+        let _swept = shared.sweep_this_thread();
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut answered = 0;
+        while stream.read_exact(&mut [0; 2]).is_ok() {
+            stream.write_all(b"c").unwrap();
+            answered += 1;
+        }
+        answered
+    });
+    let program = [CLIENT, "held-back", &address];
+    let ran = run_in(&time, Options::default(), &program).checked();
+    assert_eq!(ran.record.notes, []);
+    assert_eq!(server.join().unwrap(), 10);
 }

@@ -5,11 +5,53 @@
 
 mod support;
 
-use support::{CLIENT, run, within};
+use support::{CLIENT, Ran, run, run_with, within};
+use virtual_time::{Note, Options};
 
 #[test]
 fn every_timed_call_takes_its_time_and_returns_what_it_should() {
     let ran = run(&[CLIENT, "calls"]).checked();
+    assert_eq!(ran.record.notes, []);
+    all_are_right(&ran);
+}
+
+#[test]
+fn so_it_does_where_the_vdso_cannot_be_changed() {
+    let mut options = Options::default();
+    options.change_vdso = false;
+    let ran = run_with(options.clone(), &[CLIENT, "calls"]).checked();
+    assert!(
+        ran.record
+            .notes
+            .iter()
+            .all(|note| note.what == Note::ClockReadsStop)
+    );
+    assert!(!ran.record.notes.is_empty());
+    all_are_right(&ran);
+    let ran = run_with(options, &[CLIENT, "consistent"]).checked();
+    assert_eq!(ran.stdout(), "consistent\n");
+}
+
+#[test]
+fn a_signal_ends_a_wait_early_and_at_its_time() {
+    let ran = run(&[CLIENT, "signal-in-wait"]).checked();
+    within(ran.virtual_time, 70.0, 72.0);
+    within(ran.real, 0.0, 5.0);
+}
+
+#[test]
+fn a_loop_of_waits_takes_its_time() {
+    let ran = run(&[CLIENT, "poll-loop", "50"]).checked();
+    within(ran.virtual_time, 60.0, 62.0);
+    within(ran.real, 0.0, 10.0);
+    assert!(
+        (1190..=1210).contains(&ran.record.jumps),
+        "{:?}",
+        ran.record
+    );
+}
+
+fn all_are_right(ran: &Ran) {
     let mut wrong = Vec::new();
     let mut count = 0;
     for line in ran.stdout().lines() {

@@ -31,7 +31,7 @@ macro_rules! calls {
 
 calls! {
     ACCEPT = SYS_accept, ACCEPT4 = SYS_accept4, ALARM = SYS_alarm, CLOCK_GETTIME = SYS_clock_gettime,
-    CLOCK_NANOSLEEP = SYS_clock_nanosleep, CLONE = SYS_clone, CLONE3 = SYS_clone3, CONNECT = SYS_connect,
+    CLOSE = SYS_close, CLOCK_NANOSLEEP = SYS_clock_nanosleep, CLONE = SYS_clone, CLONE3 = SYS_clone3, CONNECT = SYS_connect,
     EPOLL_PWAIT = SYS_epoll_pwait, EPOLL_PWAIT2 = SYS_epoll_pwait2, EPOLL_WAIT = SYS_epoll_wait,
     FCNTL = SYS_fcntl, FLOCK = SYS_flock, FORK = SYS_fork, FUTEX = SYS_futex,
     FUTEX_WAITV = SYS_futex_waitv, GETITIMER = SYS_getitimer, GETRANDOM = SYS_getrandom,

@@ -83,6 +83,7 @@ impl Session {
         let memory = Memory::of(process).ok();
         let vdso = memory
             .as_ref()
+            .filter(|_| self.options.change_vdso)
             .and_then(|memory| Vdso::patch(process, memory));
         if vdso.is_none() {
             let hidden = memory

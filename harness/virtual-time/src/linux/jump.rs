@@ -51,7 +51,7 @@ impl Session {
         self.stuck_since = None;
         let now = self.now();
         let by = deadline.saturating_sub(now);
-        if by < NEAR_NS {
+        if by < NEAR_NS || self.sockets_hold_back(by) {
             return false;
         }
         let at = now - self.voter.timeline().began();

@@ -135,6 +135,15 @@ pub(crate) fn name(tid: i32) -> String {
     String::from_utf8_lossy(&name).trim_end().to_owned()
 }
 
+/// The numbers of a process's descriptors.
+pub(crate) fn descriptors(process: i32) -> Vec<String> {
+    let Ok(folder) = std::fs::read_dir(format!("/proc/{process}/fd")) else {
+        return Vec::new();
+    };
+    let name = |entry: io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+    folder.filter_map(name).collect()
+}
+
 /// Packets that wait for their processing on any processor, by
 /// `/proc/net/softnet_stat`.
 pub(crate) fn has_backlog(softnet: &File) -> bool {

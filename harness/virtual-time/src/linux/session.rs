@@ -62,6 +62,8 @@ pub(crate) struct Session {
     pub(crate) servers_busy_since: Option<u64>,
     /// Real time since when all wait and nobody for a time.
     pub(crate) stuck_since: Option<u64>,
+    /// How far sockets that hold bytes back have got, and since which real time.
+    pub(crate) held_back: Option<(u64, u64)>,
     shared: Arc<Shared>,
     doubtful: Box<dyn FnMut(&Doubt) + Send>,
     ticker: Ticker,
@@ -92,6 +94,7 @@ impl Session {
             restless_since: real_now(),
             servers_busy_since: None,
             stuck_since: None,
+            held_back: None,
             shared,
             doubtful,
             ticker: Ticker::new()?,

@@ -13,6 +13,7 @@ use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_gettime, tim
 
 use crate::linux::calls::{self, Call};
 use crate::linux::memory::Memory;
+use crate::linux::procfs::descriptors;
 use crate::linux::session::Session;
 use crate::linux::sys::{Regs, resume};
 use crate::linux::tracee::{Alarm, TimerFd};
@@ -244,13 +245,4 @@ fn setting(memory: &Memory, at: u64) -> Option<Itimerspec> {
         it_interval: time(0)?,
         it_value: time(2)?,
     })
-}
-
-fn descriptors(process: i32) -> Vec<String> {
-    let Ok(folder) = std::fs::read_dir(format!("/proc/{process}/fd")) else {
-        return Vec::new();
-    };
-    let name =
-        |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
-    folder.filter_map(name).collect()
 }
