@@ -165,6 +165,15 @@ const WAITS_FOR_EVENTS: &[u64] = &[
     CLONE3,
     FORK,
     VFORK,
+    // without a timeout
+    MQ_TIMEDSEND,
+    MQ_TIMEDRECEIVE,
+    IO_GETEVENTS,
+    IO_PGETEVENTS,
+    FUTEX_WAITV,
+    FUTEX_WAIT,
+    RT_SIGTIMEDWAIT,
+    SEMTIMEDOP,
     RESTART_SYSCALL, // only ever with a record of what is restarted
 ];
 
@@ -197,11 +206,7 @@ impl Call {
 
     /// Whether it is known what a thread that sleeps in this call waits for.
     pub(crate) fn is_known_wait(&self) -> bool {
-        WAITS_FOR_EVENTS.contains(&self.nr)
-            || self.always_sleeps()
-            || self.is_timed_wait()
-            || self.nr == RT_SIGTIMEDWAIT
-            || self.nr == SEMTIMEDOP
+        WAITS_FOR_EVENTS.contains(&self.nr) || self.always_sleeps() || self.is_timed_wait()
     }
 
     /// Whether a thread that is blocked in this call is certainly asleep, and

@@ -96,45 +96,51 @@ fn body(stop: Stop) -> Vec<sock_filter> {
                 ALLOW,
             ]
         }
-        Stop::Futex => {
-            let mut body = vec![
-                low(3),
-                equals(0, 0, 3),
-                high(3),
-                equals(0, 0, 1),
-                ALLOW,
-                low(1),
-            ];
-            body.push(instruction(
-                libc::BPF_ALU | libc::BPF_AND | libc::BPF_K,
-                FUTEX_OPERATION,
-                0,
-                0,
-            ));
-            body.extend(any_of(&FUTEX_WAITS, 0));
-            body.extend([ALLOW, TRACE]);
-            body
-        }
-        Stop::Clock => {
-            let cpu_time = [
-                libc::CLOCK_PROCESS_CPUTIME_ID as u32,
-                libc::CLOCK_THREAD_CPUTIME_ID as u32,
-            ];
-            // Numbers below zero name the CPU clocks of other processes.
-            let mut body = vec![low(0)];
-            body.extend(any_of(&cpu_time, 1));
-            body.extend([is_negative(1, 0), TRACE, ALLOW]);
-            body
-        }
-        Stop::SocketTimeout => {
-            let socket_level = libc::SOL_SOCKET as u32;
-            let mut body = vec![low(1), equals(socket_level, 1, 0), ALLOW, low(2)];
-            body.extend(any_of(&TIMEOUT_OPTIONS, 0));
-            body.extend([ALLOW, TRACE]);
-            body
-        }
+        Stop::Futex => futex(),
+        Stop::Clock => clock(),
+        Stop::SocketTimeout => socket_timeout(),
         Stop::Refuse => vec![answer(libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32)],
     }
+}
+
+fn futex() -> Vec<sock_filter> {
+    let mut body = vec![
+        low(3),
+        equals(0, 0, 3),
+        high(3),
+        equals(0, 0, 1),
+        ALLOW,
+        low(1),
+    ];
+    body.push(instruction(
+        libc::BPF_ALU | libc::BPF_AND | libc::BPF_K,
+        FUTEX_OPERATION,
+        0,
+        0,
+    ));
+    body.extend(any_of(&FUTEX_WAITS, 0));
+    body.extend([ALLOW, TRACE]);
+    body
+}
+
+fn clock() -> Vec<sock_filter> {
+    let cpu_time = [
+        libc::CLOCK_PROCESS_CPUTIME_ID as u32,
+        libc::CLOCK_THREAD_CPUTIME_ID as u32,
+    ];
+    // Numbers below zero name the CPU clocks of other processes.
+    let mut body = vec![low(0)];
+    body.extend(any_of(&cpu_time, 1));
+    body.extend([is_negative(1, 0), TRACE, ALLOW]);
+    body
+}
+
+fn socket_timeout() -> Vec<sock_filter> {
+    let socket_level = libc::SOL_SOCKET as u32;
+    let mut body = vec![low(1), equals(socket_level, 1, 0), ALLOW, low(2)];
+    body.extend(any_of(&TIMEOUT_OPTIONS, 0));
+    body.extend([ALLOW, TRACE]);
+    body
 }
 
 /// The whole filter.
