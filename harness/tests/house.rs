@@ -34,8 +34,9 @@ fn imports() -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn imports_point_one_way_floor_by_floor() {
-    const FLOORS: [(&str, &[&str]); 7] = [
+    const FLOORS: [(&str, &[&str]); 8] = [
         ("client-kit", &[]),
+        ("virtual-time", &[]),
         ("reference-client", &["client-kit"]),
         ("rust-clients", &["client-kit"]),
         ("scripted-servers", &[]),
@@ -50,6 +51,7 @@ fn imports_point_one_way_floor_by_floor() {
                 "rust-clients",
                 "scenarios",
                 "scripted-servers",
+                "virtual-time",
             ],
         ),
     ];

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ pub(crate) fn by_name(name: &str, args: &[String]) -> ExitCode {
         "linger" => linger(),
         "held-back" => held_back(&args[0]),
         "stopped" => stopped(),
+        "exec-from-a-thread" => exec_from_a_thread(),
+        "first-thread-ends" => first_thread_ends(),
         other => {
             eprintln_unknown(other);
             return ExitCode::from(64);
@@ -186,4 +189,20 @@ fn stopped() {
     );
     assert_eq!(began.elapsed().as_secs(), 10);
     assert!(other.wait().unwrap().success());
+}
+
+/// Becomes another program by a thread that is not the first.
+fn exec_from_a_thread() {
+    std::thread::sleep(Duration::from_secs(10));
+    let thread = std::thread::spawn(|| Command::new("sleep").arg("60").exec());
+    let _ = thread.join();
+}
+
+/// Its first thread ends long before the process does.
+fn first_thread_ends() {
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_secs(60));
+        std::process::exit(0);
+    });
+    call(libc::SYS_exit, &[0]);
 }

@@ -1,9 +1,12 @@
 //! How a program's entrance into virtual time went.
 
+use serde::{Deserialize, Serialize};
+
 use crate::unavailable::Unavailable;
 
 /// How a program's entrance went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Entry {
     /// It runs in virtual time.
     Traced {

@@ -20,7 +20,7 @@ fn sleeps(ran: Ran, seconds: f64, late: f64) {
             "{ran:#?}"
         );
     }
-    within(ran.virtual_time, seconds, seconds + 4.0);
+    within(ran.virtual_time, seconds, seconds + 8.0);
     within(ran.real, 0.0, 5.0);
 }
 
