@@ -7,7 +7,7 @@ use crate::linux::calls::{self, Call};
 use crate::linux::session::Session;
 use crate::linux::sys::{Regs, resume};
 use crate::linux::wait::answer;
-use crate::timeline::{NS, Timeline, nanos};
+use crate::timeline::{NS, Timeline, nanos, real_now};
 
 /// A reading of a cell's time.
 pub(crate) struct Clocks {
@@ -54,7 +54,8 @@ impl Clocks {
             return Some(time);
         }
         let left = i128::from(time) - i128::from(self.read(clock)?);
-        let at = i128::from(self.monotonic) + left;
+        // Read after the other clock, so that no deadline comes early.
+        let at = i128::from(real_now() + self.offset) + left;
         Some(u64::try_from(at.max(0)).unwrap_or(u64::MAX))
     }
 }
@@ -106,6 +107,18 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deadline_by_the_wall_clock_never_comes_early() {
+        for _ in 0..1000 {
+            let clocks = Clocks::now(&Timeline::begin());
+            let wall = clocks.read(libc::CLOCK_REALTIME).unwrap();
+            let at = clocks
+                .to_monotonic(wall + NS, libc::CLOCK_REALTIME)
+                .unwrap();
+            assert!(at >= clocks.monotonic + NS);
+        }
+    }
 
     #[test]
     fn a_time_of_day_becomes_a_time_of_the_monotonic_clock() {
