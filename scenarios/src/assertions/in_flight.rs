@@ -93,24 +93,30 @@ struct Peak {
 
 /// A request that begins in the moment in which another is over does not meet it.
 fn peak(seen: &[&Exchange], over: impl Fn(&Exchange) -> u64) -> Peak {
-    let mut peak = Peak {
-        number: 0,
-        begun: Vec::new(),
+    let lasts = |one: &Exchange| {
+        let began = one.began().at_us;
+        (began, over(one).max(began + 1))
     };
+    let (mut begins, mut ends): (Vec<u64>, Vec<u64>) = seen.iter().map(|one| lasts(one)).unzip();
+    begins.sort_unstable();
+    ends.sort_unstable();
+    let until = |times: &[u64], at: u64| times.partition_point(|time| *time <= at);
+    let open = |at: u64| until(&begins, at) - until(&ends, at);
+    let (mut number, mut peak_us) = (0, 0);
     for now in seen {
         let at = now.began().at_us;
-        let open = seen
-            .iter()
-            .filter(|one| one.began().at_us <= at && over(one).max(one.began().at_us + 1) > at);
-        let begun: Vec<u64> = open.map(|one| one.began().n).collect();
-        if begun.len() as u64 > peak.number {
-            peak = Peak {
-                number: begun.len() as u64,
-                begun,
-            };
+        if open(at) > number {
+            (number, peak_us) = (open(at), at);
         }
     }
-    peak
+    let at_peak = seen.iter().filter(|one| {
+        let (began, over) = lasts(one);
+        began <= peak_us && over > peak_us
+    });
+    Peak {
+        number: number as u64,
+        begun: at_peak.map(|one| one.began().n).collect(),
+    }
 }
 
 #[cfg(test)]
