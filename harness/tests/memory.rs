@@ -139,19 +139,16 @@ fn wait(child: &mut Child) -> (Option<i32>, u64) {
 /// Where requests go.
 struct Server {
     address: SocketAddr,
-    request: String,
+    host: String,
 }
 
 impl Server {
     fn of(url: &str) -> Self {
         let rest = url.strip_prefix("http://").unwrap();
-        let (host, path) = rest.split_once('/').unwrap();
+        let (host, _) = rest.split_once('/').unwrap();
         Self {
             address: host.parse().unwrap(),
-            request: format!(
-                "GET /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: load\r\n\
-                 Accept: */*\r\nAccept-Encoding: gzip\r\n\r\n"
-            ),
+            host: host.to_owned(),
         }
     }
 
@@ -161,8 +158,13 @@ impl Server {
         stream
     }
 
-    fn ask(&self, stream: &mut TcpStream) {
-        stream.write_all(self.request.as_bytes()).unwrap();
+    fn ask(&self, stream: &mut TcpStream, number: usize) {
+        let host = &self.host;
+        let request = format!(
+            "GET /things/{number} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: load\r\n\
+             Accept: */*\r\nX-Request-Id: 00000000-0000-4000-8000-{number:012}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
     }
 }
 
@@ -181,15 +183,16 @@ fn hear(stream: &mut TcpStream) {
     }
 }
 
-/// So many requests, each with its answer, over a few connections.
+/// So many requests, each with its answer, over a few connections. Each has a
+/// target and a header field of its own, so that none is as another.
 fn send_requests(server: &Server, number: usize) {
     let mut streams: Vec<TcpStream> = (0..CONNECTIONS).map(|_| server.connect()).collect();
     let mut left = number;
     while left > 0 {
         let now = left.min(CONNECTIONS);
-        streams[..now]
-            .iter_mut()
-            .for_each(|stream| server.ask(stream));
+        for (place, stream) in streams[..now].iter_mut().enumerate() {
+            server.ask(stream, left - place);
+        }
         streams[..now].iter_mut().for_each(hear);
         left -= now;
     }
@@ -206,12 +209,12 @@ fn stay_idle(server: &Server, number: usize) {
     for place in 0..number {
         let mut stream = server.connect();
         if place % 2 == 0 {
-            server.ask(&mut stream);
+            server.ask(&mut stream, place);
             hear(&mut stream);
         }
         streams.push(stream);
     }
     let last = streams.last_mut().unwrap();
-    server.ask(last);
+    server.ask(last, number);
     hear(last);
 }
