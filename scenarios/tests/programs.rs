@@ -12,7 +12,7 @@ use scenarios::faults::respond::{
     Coding, CodingState, Framing, Interim, Respond, ResponsePoint, RetryAfter, Scheme,
 };
 use scenarios::faults::{self, Fault};
-use scenarios::plan::{Content, StepPlan};
+use scenarios::plan::{Content, StepPlan, Then};
 use scenarios::rendering::{Format, Rendering};
 use scenarios::template::{Bindings, Piece, Template};
 use scripted_servers::script::Times;
@@ -475,12 +475,36 @@ fn a_cut_request_is_read_counted_and_ended() {
 #[test]
 fn an_idle_end_has_its_proof_before_it() {
     let then = StepPlan {
-        then: Some((IdleEnd::Close, Duration::from_millis(100))),
+        then: Some(Then::ends(IdleEnd::Close, Duration::from_millis(100))),
         ..step(Fault::plain())
     };
     assert_eq!(
         acts(&program(&then))[2..],
         ["AwaitAcknowledged", "fired", "EndWhenIdle(100ms, Close)"]
+    );
+}
+
+#[test]
+fn bytes_on_an_idle_connection_come_before_its_end_and_have_their_proof_behind_them() {
+    let acts = |end| {
+        let then = StepPlan {
+            then: Some(Then {
+                after: Duration::from_millis(100),
+                sends: Some(Content::Hex(b"\r\n".to_vec())),
+                end,
+            }),
+            ..step(Fault::plain())
+        };
+        acts(&program(&then))[3..].to_vec()
+    };
+    assert_eq!(acts(None), ["SendWhenIdle(100ms, [13, 10])", "fired"]);
+    assert_eq!(
+        acts(Some(IdleEnd::Reset)),
+        [
+            "SendWhenIdle(100ms, [13, 10])",
+            "fired",
+            "EndWhenIdle(0ns, Reset)"
+        ]
     );
 }
 

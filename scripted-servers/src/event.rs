@@ -191,6 +191,14 @@ pub enum What {
         #[serde(default)]
         handed_us: u64,
     },
+    /// Bytes that no request asked for were handed to the kernel, on a connection
+    /// that was idle after this exchange.
+    Unsolicited {
+        /// How many.
+        bytes: u64,
+        /// Time just before they were handed over.
+        handed_us: u64,
+    },
     /// A fault happened.
     Fired {
         /// Which.

@@ -177,8 +177,17 @@ pub enum WireStep {
     /// was counted (`Running::stopping`). `Endless` and a hang have no end of their own, so
     /// the first `Fired` behind them is left as they begin.
     Fired(&'static str),
-    /// Stay idle for this long after the answer, then end the connection; if
-    /// another request begins first, that request is served and nothing fired.
+    /// Stay idle for this long after the answer, until the peer's process has
+    /// read all of it, then write these bytes, which no request asked for, and
+    /// wait until they are in the peer's kernel. Directly before a `Fired` and a
+    /// closing `EndWhenIdle` they arrive together with the FIN instead.
+    ///
+    /// If another request begins first, that request is served, nothing that
+    /// stands behind this happens, and nothing fired. Only a `Fired` and an
+    /// `EndWhenIdle` may stand behind it.
+    SendWhenIdle(Duration, Bytes),
+    /// Stay idle for this long after what was sent last, then end the connection;
+    /// if another request begins first, that request is served and nothing fired.
     /// Always the last step.
     EndWhenIdle(Duration, IdleEnd),
     /// End the connection. Always the last step.

@@ -197,7 +197,7 @@ impl Behaviour for Raw {
             }
         }
         WireProgram {
-            steps: program.keep(),
+            steps: program.keep(with),
             answer: Some(answer::answer(&all)),
             verbatim: true,
             answer_from,

@@ -176,10 +176,34 @@ pub struct StepPlan {
     pub delay: Duration,
     /// What the wire shows.
     pub fault: Fault,
-    /// How the connection ends when it stays idle after the answer.
-    pub then: Option<(IdleEnd, Duration)>,
+    /// What becomes of the connection when it stays idle after the answer.
+    pub then: Option<Then>,
     /// Whether it must have fired for the cell to mean anything.
     pub required: bool,
+}
+
+/// What becomes of a connection that stays idle after an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Then {
+    /// For so long nothing happens.
+    pub after: Duration,
+    /// What is sent then, which no request asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sends: Option<Content>,
+    /// How the connection ends then; none: it stays open.
+    pub end: Option<IdleEnd>,
+}
+
+impl Then {
+    /// The idle connection ends so.
+    pub fn ends(end: IdleEnd, after: Duration) -> Self {
+        Self {
+            after,
+            sends: None,
+            end: Some(end),
+        }
+    }
 }
 
 fn is_sent(continues: &Continue) -> bool {

@@ -5,7 +5,7 @@ use scripted_servers::script::ConnectionAct;
 use scripted_servers::wire::Continue;
 
 use crate::faults::Asker;
-use crate::faults::shown::{Arrives, Comes, Met, Period, WHOLE_IN_KERNEL, closed};
+use crate::faults::shown::{Arrives, Comes, Idle, Met, Period, WHOLE_IN_KERNEL, closed};
 use crate::manifest::ErrorKind;
 use crate::plan::{Plan, StepPlan};
 use crate::target;
@@ -40,10 +40,13 @@ pub(super) fn step(plan: &Plan, step: &StepPlan, content: u64) -> Result<Met, St
     if !step.delay.is_zero() {
         met.periods.insert(0, Period::Silent(Some(step.delay)));
     }
-    if let (Comes::Answer { kept, .. }, Some(then)) = (&mut met.comes, step.then)
+    if let (Comes::Answer { kept, .. }, Some(then)) = (&mut met.comes, &step.then)
         && kept.is_some()
     {
-        *kept = Some(Some(then));
+        *kept = Some(Some(Idle {
+            after: then.after,
+            speaks: then.sends.is_some(),
+        }));
     }
     Ok(met)
 }

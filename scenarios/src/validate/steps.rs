@@ -1,7 +1,5 @@
 //! Steps of a queue: what the application does, and what the wire shows.
 
-use std::time::Duration;
-
 use scripted_servers::script::{Route, Times};
 use scripted_servers::wire::{Continue, Effect, IdleEnd, KeySource};
 
@@ -9,7 +7,8 @@ use crate::document::decode::{Fields, Keys, brief};
 use crate::document::kind::{Kind, Known, NAME, Rule};
 use crate::document::{Node, Value, ids};
 use crate::faults;
-use crate::plan::StepPlan;
+use crate::plan::{Content, StepPlan, Then};
+use crate::template::Bindings;
 
 use super::servers::too_much;
 use super::{step_checks, when};
@@ -41,7 +40,7 @@ const OWN: &[Known] = &[
     }),
     (
         "then",
-        "how the idle connection ends after the answer",
+        "what becomes of the connection, idle after the answer",
         || Kind::Map(&THEN),
     ),
     ("required", "whether it must have fired", || Kind::Truth),
@@ -59,6 +58,8 @@ static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
         ("until", "`when`"),
         ("close", "`then`, or `cut: {with: close}`"),
         ("reset", "`then`, or `cut: {with: reset}`"),
+        ("stay", "`then`"),
+        ("sends", "`then`"),
     ])
     .owner(|key| faults::owner(key).map(|word| format!("`{word}`")))
     .not_yet(faults::NOT_YET);
@@ -263,6 +264,8 @@ fn key_source(node: &Node, reading: &mut Reading<'_>) -> Option<KeySource> {
     }
 }
 
+const THEN_FORMS: [&str; 3] = ["close", "reset", "stay"];
+
 static THEN: Keys = Keys::new(
     "`then`",
     &[
@@ -276,20 +279,76 @@ static THEN: Keys = Keys::new(
             "the idle connection is reset after this time",
             Kind::time,
         ),
+        (
+            "stay",
+            "with `sends`: the connection stays open; `sends` comes after this time",
+            Kind::time,
+        ),
+        (
+            "sends",
+            "bytes that nobody asked for, sent then, before any end",
+            content::exact_kind,
+        ),
     ],
 )
-.rules(&[Rule::OneOf(&["close", "reset"])])
+.rules(&[Rule::OneOf(&THEN_FORMS), Rule::With("stay", "sends")])
 .not_yet(&["goaway"]);
 
-fn then(node: &Node, reading: &mut Reading<'_>) -> Option<(IdleEnd, Duration)> {
+/// Most bytes that are sent on an idle connection: they must have room in the
+/// socket of a client that does not read them.
+const MOST_UNSOLICITED: u64 = 16 << 10;
+
+fn then(node: &Node, reading: &mut Reading<'_>) -> Option<Then> {
     let fields = node.fields(&THEN, reading.out)?;
-    let (form, _, value) = fields.one_of(&["close", "reset"], reading.out)?;
+    let (form, key, value) = fields.one_of(&THEN_FORMS, reading.out)?;
     let after = value.duration("the idle time", reading.out)?;
-    let how = match form {
-        "close" => IdleEnd::Close,
-        _ => IdleEnd::Reset,
+    let sends = fields.get("sends").map(|node| unsolicited(node, reading));
+    let end = match form {
+        "close" => Some(IdleEnd::Close),
+        "reset" => Some(IdleEnd::Reset),
+        _ => None,
     };
-    Some((how, after))
+    if end.is_none() && sends.is_none() {
+        reading
+            .out
+            .report(ids::KEY_WITHOUT, &key.span, "`stay` needs `sends`")
+            .label("an idle connection that stays open is no fault")
+            .help("add `sends: {text: ...}`, or write `close` or `reset`");
+        return None;
+    }
+    Some(Then {
+        after,
+        sends: all_good(sends)?,
+        end,
+    })
+}
+
+fn unsolicited(node: &Node, reading: &mut Reading<'_>) -> Option<Content> {
+    let content = reading.exact(node)?;
+    let bytes = content.likely_length(&Bindings::default());
+    if bytes == 0 {
+        reading
+            .out
+            .report(ids::CANNOT_FIRE, &node.span, "nothing is sent here")
+            .label("no byte")
+            .help("write what is sent, such as \"\\r\\n\", or remove `sends`");
+        return None;
+    }
+    if bytes > MOST_UNSOLICITED {
+        reading
+            .out
+            .report(
+                ids::TOO_MUCH_CONTENT,
+                &node.span,
+                "too many bytes for an idle connection",
+            )
+            .label(format!(
+                "these are {bytes} bytes, and at most 16KiB are sent"
+            ))
+            .help("a client that does not read must have room for them");
+        return None;
+    }
+    Some(content)
 }
 
 /// A name by which moments refer to the step.

@@ -7,6 +7,7 @@
 mod ends;
 mod expectation;
 mod head;
+mod idle;
 mod progress;
 mod sending;
 mod waiting;
@@ -125,6 +126,11 @@ impl<T: Transport> Run<'_, T> {
                 }
                 WireStep::AwaitTaken => self.line.taken().await?,
                 WireStep::Fired(words) => self.fired(words)?,
+                WireStep::SendWhenIdle(time, bytes) => {
+                    if !self.send_when_idle(*time, bytes).await? {
+                        return Ok(After::Keep);
+                    }
+                }
                 WireStep::EndWhenIdle(time, how) => return self.idle(*time, *how).await,
                 WireStep::End(end) => return self.end(*end).await,
             }
@@ -282,16 +288,6 @@ impl<T: Transport> Run<'_, T> {
             End::Hang => self.line.hang(proof).await?,
         }
         Ok(After::Ended)
-    }
-
-    async fn idle(&mut self, time: Duration, how: crate::wire::IdleEnd) -> Result<After, Stop> {
-        self.line
-            .read_until(crate::wire::RequestPoint::Request)
-            .await?;
-        let answered = self.handed();
-        let proof = self.proof_before();
-        let ended = self.line.end_when_idle(answered + time, how, proof).await?;
-        Ok(if ended { After::Ended } else { After::Keep })
     }
 }
 

@@ -32,9 +32,10 @@ impl<T: Transport> Connection<T> {
                 | WireStep::Fired(_)
                 | WireStep::AwaitAcknowledged
                 | WireStep::AwaitTaken => exchange.due,
-                WireStep::Send(_) | WireStep::SendDated { .. } | WireStep::Drip { .. } => {
-                    exchange.due.max(exchange.handed)
-                }
+                WireStep::Send(_)
+                | WireStep::SendDated { .. }
+                | WireStep::SendWhenIdle(..)
+                | WireStep::Drip { .. } => exchange.due.max(exchange.handed),
                 _ => now,
             };
         }

@@ -36,6 +36,18 @@ pub(in crate::faults) const LANES: &[Listed] = &[
         "then: { reset: 100ms }",
     ),
     lane(
+        "then",
+        "sends",
+        "bytes that nobody asked for come on the idle connection, before its end",
+        r#"then: { close: 100ms, sends: { text: "HTTP/1.1 408 Request Timeout\r\n\r\n" } }"#,
+    ),
+    lane(
+        "then",
+        "stay",
+        "the idle connection stays open behind what it `sends`",
+        r#"then: { stay: 100ms, sends: { text: "\r\n" } }"#,
+    ),
+    lane(
         "connections",
         "reset",
         "an accepted connection is reset",

@@ -15,7 +15,9 @@ fn stated(steps: &[WireStep], length: usize) -> Vec<Option<u8>> {
     let told = |bytes: &[u8]| bytes.iter().copied().map(Some).collect::<Vec<_>>();
     for step in steps {
         match step {
-            WireStep::Send(bytes) | WireStep::Drip { bytes, .. } => all.extend(told(bytes)),
+            WireStep::Send(bytes)
+            | WireStep::Drip { bytes, .. }
+            | WireStep::SendWhenIdle(_, bytes) => all.extend(told(bytes)),
             WireStep::SendDated { before, after, .. } => {
                 all.extend(told(before));
                 all.extend([None; 29]);
@@ -112,12 +114,28 @@ fn any_last_step() -> impl Strategy<Value = WireStep> {
     ]
 }
 
+/// Bytes on an idle connection, and perhaps its end.
+fn any_unsolicited() -> impl Strategy<Value = Vec<WireStep>> {
+    let idle = prop_oneof![Just(IdleEnd::Reset), Just(IdleEnd::Close)];
+    let sent = (1_usize..90).prop_map(|length| Bytes::from(vec![b'u'; length]));
+    let end = proptest::option::of((0..2_u64, idle));
+    (any_wait(), sent, end).prop_map(|(time, bytes, end)| {
+        let end = end.map(|(time, how)| WireStep::EndWhenIdle(Duration::from_millis(time), how));
+        let sent = [
+            WireStep::SendWhenIdle(time, bytes),
+            WireStep::Fired("unasked"),
+        ];
+        sent.into_iter().chain(end).collect()
+    })
+}
+
 fn any_program() -> impl Strategy<Value = Vec<WireStep>> {
     let steps = proptest::collection::vec(any_wire_step(), 0..6);
-    (steps, any_last_step()).prop_map(|(mut steps, last)| {
-        steps.push(last);
-        steps
-    })
+    let last = prop_oneof![
+        7 => any_last_step().prop_map(|last| vec![last]),
+        1 => any_unsolicited(),
+    ];
+    (steps, last).prop_map(|(steps, last)| [steps, last].concat())
 }
 
 fn any_act() -> impl Strategy<Value = (u64, Act)> {
