@@ -12,7 +12,7 @@ use scenarios::faults::respond::{
     Coding, CodingState, Framing, Interim, Respond, ResponsePoint, RetryAfter, Scheme,
 };
 use scenarios::faults::{self, Fault};
-use scenarios::plan::{Content, StepPlan, Then};
+use scenarios::plan::{Content, SlowRead, StepPlan, Then};
 use scenarios::rendering::{Format, Rendering};
 use scenarios::template::{Bindings, Piece, Template};
 use scripted_servers::script::Times;
@@ -473,6 +473,54 @@ fn a_cut_request_is_read_counted_and_ended() {
 }
 
 #[test]
+fn an_answer_waits_for_the_work_unless_it_has_a_delay_and_an_end_never_does() {
+    let begins = |delay: u64, fault: Fault| {
+        let step = StepPlan {
+            applies: Some(Effect {
+                name: "order".to_owned(),
+                key: None,
+            }),
+            takes: Duration::from_secs(2),
+            delay: Duration::from_millis(delay),
+            ..step(fault)
+        };
+        acts(&program(&step))[2].clone()
+    };
+    let cut = || {
+        Fault::Cut(Cut {
+            after: RequestPoint::Request,
+            with: End::Close,
+        })
+    };
+    assert_eq!(begins(0, Fault::plain()), "Wait(2s)");
+    assert_eq!(begins(300, Fault::plain()), "Wait(300ms)");
+    assert_eq!(begins(0, cut()), "fired");
+    assert_eq!(begins(300, cut()), "Wait(300ms)");
+}
+
+#[test]
+fn content_is_read_slowly_up_to_the_point_of_the_step() {
+    let slow = StepPlan {
+        slow_read: Some(SlowRead {
+            bytes: 1024,
+            every: Duration::from_millis(5),
+        }),
+        ..step(Fault::plain())
+    };
+    let program = program(&slow);
+    assert_eq!(
+        program.steps[0],
+        WireStep::ReadSlowly {
+            point: RequestPoint::Request,
+            bytes: 1024,
+            every: Duration::from_millis(5),
+        }
+    );
+    let acts = acts(&program);
+    assert_eq!(acts[2..], ["AwaitAcknowledged", "fired"]);
+}
+
+#[test]
 fn an_idle_end_has_its_proof_before_it() {
     let then = StepPlan {
         then: Some(Then::ends(IdleEnd::Close, Duration::from_millis(100))),
@@ -558,6 +606,7 @@ fn every_example_in_the_list_is_a_scenario() {
     for listed in faults::all() {
         let example = listed.example;
         let server = match listed.place {
+            "step" if example.contains("applies") => format!("script: [ {{ {example} }} ]"),
             "step" | "respond" | "cut" | "raw" => {
                 format!("script: [ {{ applies: x, {example} }} ]")
             }
@@ -574,7 +623,7 @@ fn every_example_in_the_list_is_a_scenario() {
             text: format!(
                 "title: t\nwhy: w\nservers: {{ api: {{ {server} }}, \
                  other: {{ script: [ {{ applies: x, respond: {{ status: 200 }} }} ] }} }}\n\
-                 calls: [ {{ url: \"{{api}}/1\" }}, {{ url: \"{{other}}/2\" }} ]\n\
+                 calls: [ {{ method: PUT, url: \"{{api}}/1\", body: {{ bytes: 1MiB }} }}, {{ url: \"{{other}}/2\" }} ]\n\
                  expect: {{ must: [ {{ honest: true }} ] }}\n"
             ),
         };

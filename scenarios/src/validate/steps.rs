@@ -1,5 +1,7 @@
 //! Steps of a queue: what the application does, and what the wire shows.
 
+use std::time::Duration;
+
 use scripted_servers::script::{Route, Times};
 use scripted_servers::wire::{Continue, Effect, IdleEnd, KeySource};
 
@@ -7,7 +9,7 @@ use crate::document::decode::{Fields, Keys, brief};
 use crate::document::kind::{Kind, Known, NAME, Rule};
 use crate::document::{Node, Value, ids};
 use crate::faults;
-use crate::plan::{Content, StepPlan, Then};
+use crate::plan::{Content, SlowRead, StepPlan, Then};
 use crate::template::Bindings;
 
 use super::servers::too_much;
@@ -34,6 +36,16 @@ const OWN: &[Known] = &[
     ("applies", "the effect that is counted", || {
         Kind::fits("[a-z0-9_-]{1,40}")
     }),
+    (
+        "takes",
+        "how long the application works on the effect, which is counted at the end",
+        || Kind::time().by_default("0ms"),
+    ),
+    (
+        "slow_read",
+        "the content of the request is read in pieces, with time between them",
+        || Kind::Map(&SLOW_READ),
+    ),
     ("key", "the business key of the effect", || Kind::Map(&KEY)),
     ("delay", "the time between the point and the act", || {
         Kind::time().by_default("0ms")
@@ -50,7 +62,11 @@ const OWN: &[Known] = &[
 static WITH_BEHAVIOURS: [Known; OWN.len() + faults::COUNT] = faults::with_behaviours(OWN);
 
 static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
-    .rules(&[Rule::OneOf(&faults::WORDS), Rule::With("key", "applies")])
+    .rules(&[
+        Rule::OneOf(&faults::WORDS),
+        Rule::With("key", "applies"),
+        Rule::With("takes", "applies"),
+    ])
     .elsewhere(&[
         ("connection", "`when`"),
         ("method", "`when`"),
@@ -141,6 +157,8 @@ fn step(
     let continues = fields.get("continue");
     let continues = continues.map(|node| continues_as(node, reading));
     let applies = applies(&fields, reading);
+    let takes = takes(&fields, reading);
+    let slow_read = fields.get("slow_read").map(|node| slow_read(node, reading));
     let delay = fields.get("delay");
     let delay = delay.map(|node| node.duration("`delay`", reading.out));
     let then = fields.get("then").map(|node| then(node, reading));
@@ -157,6 +175,8 @@ fn step(
         reads: all_good(reads)?,
         continues: all_good(continues)?.unwrap_or_default(),
         applies: applies?,
+        takes: takes?,
+        slow_read: all_good(slow_read)?,
         delay: all_good(delay)?.unwrap_or_default(),
         then: all_good(then)?,
         ..StepPlan::new(fault?)
@@ -226,6 +246,64 @@ fn applies(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Effe
         name: name.to_owned(),
         key,
     }))
+}
+
+fn takes(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Duration> {
+    let Some((key, node)) = fields.entry("takes") else {
+        return Some(Duration::ZERO);
+    };
+    if fields.get("applies").is_none() {
+        reading
+            .out
+            .report(ids::KEY_WITHOUT, &key.span, "`takes` needs `applies`")
+            .label("which effect takes so long?")
+            .help("add `applies: NAME`; `delay` makes a step wait that applies nothing");
+        return None;
+    }
+    node.duration("`takes`", reading.out)
+}
+
+/// Pauses are kept to about a millisecond.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(3);
+
+static SLOW_READ: Keys = Keys::new(
+    "`slow_read`",
+    &[
+        ("bytes", "how much is read at a time", Kind::size),
+        ("every", "the time from piece to piece", || {
+            Kind::time_from(SHORTEST_PAUSE)
+        }),
+    ],
+)
+.rules(&[Rule::Needs(&["bytes", "every"])]);
+
+fn slow_read(node: &Node, reading: &mut Reading<'_>) -> Option<SlowRead> {
+    let fields = node.fields(&SLOW_READ, reading.out)?;
+    let bytes = fields.need("bytes", reading.out);
+    let every = fields.need("every", reading.out);
+    let (bytes, every) = (bytes?, every?);
+    let size = bytes.size("`bytes`", reading.out)?;
+    if size == 0 {
+        reading
+            .out
+            .report(ids::CANNOT_FIRE, &bytes.span, "nothing is ever read so")
+            .label("no byte at a time")
+            .help("write a size such as 64KiB");
+        return None;
+    }
+    let pause = every.duration("`every`", reading.out)?;
+    if pause < SHORTEST_PAUSE {
+        reading
+            .out
+            .report(ids::BAD_DURATION, &every.span, "too fast to be kept")
+            .label("the shortest time from piece to piece is 3ms")
+            .help("write 3ms or more, and larger pieces");
+        return None;
+    }
+    Some(SlowRead {
+        bytes: size,
+        every: pause,
+    })
 }
 
 static KEY: Keys = Keys::new(

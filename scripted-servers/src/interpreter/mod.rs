@@ -10,6 +10,7 @@ mod head;
 mod idle;
 mod progress;
 mod sending;
+mod slowly;
 mod waiting;
 
 use std::time::Duration;
@@ -101,7 +102,13 @@ impl<T: Transport> Run<'_, T> {
             match step {
                 WireStep::ReadUntil(point) => self.read(*point).await?,
                 WireStep::Wait(time) => self.wait(*time).await?,
+                WireStep::ReadSlowly {
+                    point,
+                    bytes,
+                    every,
+                } => self.read_slowly(*point, *bytes, *every).await?,
                 WireStep::Effect(effect) => self.line.effect(effect),
+                WireStep::Work(effect, takes) => self.line.work(effect, *takes),
                 WireStep::Send(bytes) => self.send(bytes).await?,
                 WireStep::SendDated {
                     before,

@@ -18,6 +18,18 @@ pub(in crate::faults) const LANES: &[Listed] = &[
         "continue: never, respond: { status: 200 }",
     ),
     lane(
+        "step",
+        "slow_read",
+        "the content of a request is read slowly, so that the client cannot send on",
+        "slow_read: { bytes: 64KiB, every: 10ms }, respond: { status: 200 }",
+    ),
+    lane(
+        "step",
+        "takes",
+        "the application works on an effect for a time, whatever becomes of the connection",
+        "applies: order, takes: 2s, delay: 300ms, respond: { status: 504 }",
+    ),
+    lane(
         "cut",
         "half-close",
         "FIN, and what still comes is read and counted to the client's end",

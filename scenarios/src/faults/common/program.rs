@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use scripted_servers::wire::{End, WireStep};
 
-use crate::plan::{StepPlan, Then};
+use crate::plan::{SlowRead, StepPlan, Then};
 use crate::rendering::Rendering;
 
 /// The wire steps of one step of a scenario, in the making.
@@ -18,13 +18,24 @@ pub(in crate::faults) struct Program<'s> {
 }
 
 impl<'s> Program<'s> {
-    /// Reads the request up to the step's point, counts the effect and waits the
-    /// step's delay.
+    /// Reads the request up to the step's point, begins the effect and waits until
+    /// the act is due.
     pub(in crate::faults) fn begin(step: &'s StepPlan) -> Self {
-        let mut steps = vec![WireStep::ReadUntil(step.request_point())];
-        steps.extend(step.applies.clone().map(WireStep::Effect));
-        if !step.delay.is_zero() {
-            steps.push(WireStep::Wait(step.delay));
+        let point = step.request_point();
+        let mut steps = vec![match step.slow_read {
+            None => WireStep::ReadUntil(point),
+            Some(SlowRead { bytes, every }) => WireStep::ReadSlowly {
+                point,
+                bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+                every,
+            },
+        }];
+        steps.extend(step.applies.clone().map(|effect| match step.takes {
+            Duration::ZERO => WireStep::Effect(effect),
+            takes => WireStep::Work(effect, takes),
+        }));
+        if !step.wait().is_zero() {
+            steps.push(WireStep::Wait(step.wait()));
         }
         Self { step, steps }
     }

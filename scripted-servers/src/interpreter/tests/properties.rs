@@ -74,15 +74,27 @@ fn any_point() -> impl Strategy<Value = RequestPoint> {
     ]
 }
 
+fn order() -> Effect {
+    Effect {
+        name: "order".into(),
+        key: None,
+    }
+}
+
 fn any_wire_step() -> impl Strategy<Value = WireStep> {
     let every = (3_u64..50).prop_map(Duration::from_millis);
     prop_oneof![
         any_point().prop_map(WireStep::ReadUntil),
         any_wait().prop_map(WireStep::Wait),
-        Just(WireStep::Effect(Effect {
-            name: "order".into(),
-            key: None
-        })),
+        Just(WireStep::Effect(order())),
+        any_wait().prop_map(|takes| WireStep::Work(order(), takes)),
+        (any_point(), 1_usize..60, every.clone()).prop_map(|(point, bytes, every)| {
+            WireStep::ReadSlowly {
+                point,
+                bytes,
+                every,
+            }
+        }),
         any_bytes().prop_map(WireStep::Send),
         (any_bytes(), any_bytes()).prop_map(|(before, after)| WireStep::SendDated {
             before,
@@ -218,7 +230,15 @@ proptest! {
             )
         );
         prop_assert_eq!(outcome.ended_by_server, ends);
-        prop_assert_eq!(fired_events(&outcome.events), fired_steps(&steps));
+        // Of content that ends with its first piece nothing was slow.
+        let may_doubt = steps.iter().any(|step| matches!(step, WireStep::ReadSlowly { .. }));
+        let unproven = outcome.events.iter().filter(|what| matches!(what, What::Unproven { .. }));
+        let unproven = unproven.count();
+        prop_assert!(may_doubt || unproven == 0);
+        prop_assert_eq!(fired_events(&outcome.events) + unproven, fired_steps(&steps));
+        let effects = outcome.events.iter().filter(|what| matches!(what, What::Effect { .. }));
+        let meant = steps.iter().filter(|step| matches!(step, WireStep::Effect(_) | WireStep::Work(..)));
+        prop_assert_eq!(effects.count(), meant.count());
         let delivered = outcome.events.iter().filter(|what| matches!(what, What::Delivered { drained: false, .. }));
         prop_assert_eq!(delivered.count(), 1);
     }
