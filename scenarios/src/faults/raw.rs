@@ -253,7 +253,7 @@ impl Behaviour for Raw {
         }
         let steps = match self.end {
             Some(end) => program.cut(end),
-            None => program.keep(),
+            None => program.keep(with),
         };
         WireProgram {
             steps,

@@ -6,7 +6,7 @@ use scenarios::faults::Fault;
 use scenarios::faults::cut::Cut;
 use scenarios::faults::raw::{Raw, RawPart};
 use scenarios::faults::respond::{Framing, Respond, ResponsePoint};
-use scenarios::plan::{Content, StepPlan};
+use scenarios::plan::{Content, StepPlan, Then};
 use scenarios::template::Template;
 use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint};
 
@@ -128,7 +128,7 @@ fn a_cut_request_is_read_counted_and_ended() {
 #[test]
 fn an_idle_end_has_its_proof_before_it() {
     let then = StepPlan {
-        then: Some((IdleEnd::Close, Duration::from_millis(100))),
+        then: Some(Then::ends(IdleEnd::Close, Duration::from_millis(100))),
         ..step(Fault::plain())
     };
     assert_eq!(
@@ -158,4 +158,28 @@ fn raw_bytes_are_taken_or_acknowledged_before_the_connection_ends() {
     ];
     assert_eq!(acts(&reset)[1..], expected);
     assert!(!reset.answer.expect("an answer").whole);
+}
+
+#[test]
+fn bytes_on_an_idle_connection_come_before_its_end_and_have_their_proof_behind_them() {
+    let acts = |end| {
+        let then = StepPlan {
+            then: Some(Then {
+                after: Duration::from_millis(100),
+                sends: Some(Content::Hex(b"\r\n".to_vec())),
+                end,
+            }),
+            ..step(Fault::plain())
+        };
+        acts(&program(&then))[3..].to_vec()
+    };
+    assert_eq!(acts(None), ["SendWhenIdle(100ms, [13, 10])", "fired"]);
+    assert_eq!(
+        acts(Some(IdleEnd::Reset)),
+        [
+            "SendWhenIdle(100ms, [13, 10])",
+            "fired",
+            "EndWhenIdle(0ns, Reset)"
+        ]
+    );
 }

@@ -7,8 +7,10 @@
 mod ends;
 mod expectation;
 mod head;
+mod idle;
 mod progress;
 mod sending;
+mod slowly;
 mod waiting;
 
 use std::time::Duration;
@@ -112,7 +114,13 @@ impl<T: Transport> Run<'_, T> {
             match step {
                 WireStep::ReadUntil(point) => self.read(*point).await?,
                 WireStep::Wait(time) => self.wait(*time).await?,
+                WireStep::ReadSlowly {
+                    point,
+                    bytes,
+                    every,
+                } => self.read_slowly(*point, *bytes, *every).await?,
                 WireStep::Effect(effect) => self.line.effect(effect),
+                WireStep::Work(effect, takes) => self.line.work(effect, *takes),
                 WireStep::Send(bytes) => self.send(bytes).await?,
                 WireStep::SendDated {
                     before,
@@ -137,6 +145,11 @@ impl<T: Transport> Run<'_, T> {
                 }
                 WireStep::AwaitTaken => self.line.taken().await?,
                 WireStep::Fired(words) => self.fired(words)?,
+                WireStep::SendWhenIdle(time, bytes) => {
+                    if !self.send_when_idle(*time, bytes).await? {
+                        return Ok(After::Keep);
+                    }
+                }
                 WireStep::EndWhenIdle(time, how) => return self.idle(*time, *how).await,
                 WireStep::End(end) => return self.end(*end).await,
             }
@@ -297,16 +310,6 @@ impl<T: Transport> Run<'_, T> {
             End::Hang => self.line.hang(proof).await?,
         }
         Ok(After::Ended)
-    }
-
-    async fn idle(&mut self, time: Duration, how: crate::wire::IdleEnd) -> Result<After, Stop> {
-        self.line
-            .read_until(crate::wire::RequestPoint::Request)
-            .await?;
-        let answered = self.handed();
-        let proof = self.proof_before();
-        let ended = self.line.end_when_idle(answered + time, how, proof).await?;
-        Ok(if ended { After::Ended } else { After::Keep })
     }
 }
 
