@@ -13,6 +13,7 @@ use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::shown;
 use crate::judge::facts::Exchange;
+use crate::judge::overlap;
 use crate::matcher::Matcher;
 use crate::plan::Of;
 use crate::scope::Scope;
@@ -91,31 +92,11 @@ struct Peak {
     begun: Vec<u64>,
 }
 
-/// A request that begins in the moment in which another is over does not meet it.
 fn peak(seen: &[&Exchange], over: impl Fn(&Exchange) -> u64) -> Peak {
-    let lasts = |one: &Exchange| {
-        let began = one.began().at_us;
-        (began, over(one).max(began + 1))
-    };
-    let (mut begins, mut ends): (Vec<u64>, Vec<u64>) = seen.iter().map(|one| lasts(one)).unzip();
-    begins.sort_unstable();
-    ends.sort_unstable();
-    let until = |times: &[u64], at: u64| times.partition_point(|time| *time <= at);
-    let open = |at: u64| until(&begins, at) - until(&ends, at);
-    let (mut number, mut peak_us) = (0, 0);
-    for now in seen {
-        let at = now.began().at_us;
-        if open(at) > number {
-            (number, peak_us) = (open(at), at);
-        }
-    }
-    let at_peak = seen.iter().filter(|one| {
-        let (began, over) = lasts(one);
-        began <= peak_us && over > peak_us
-    });
+    let peak = overlap::peak(seen, |one| (one.began().at_us, over(one)));
     Peak {
-        number: number as u64,
-        begun: at_peak.map(|one| one.began().n).collect(),
+        number: peak.len() as u64,
+        begun: peak.into_iter().map(|one| one.began().n).collect(),
     }
 }
 

@@ -18,6 +18,7 @@ pub mod order;
 pub mod outcome;
 pub mod per_key;
 pub mod rate;
+pub mod running;
 pub mod sent_body;
 pub mod sent_method;
 pub mod started;
@@ -108,6 +109,8 @@ assertions! {
     Applied(Vec<EffectCount>) in applied;
     /// Effects, for each business key.
     PerKey(Vec<EffectCount>) in per_key;
+    /// Runs of effects that went on at the same time.
+    Running(Vec<EffectCount>) in running;
     /// What the client showed, in one word.
     Outcome(Expected<Outcome>) in outcome;
     /// What the client claims agrees with what the servers know.
@@ -205,7 +208,7 @@ pub struct Entry {
 }
 
 /// Assertions of the language that this version does not know yet.
-pub const NOT_YET: &[&str] = &["lookups", "running", "events", "progress"];
+pub const NOT_YET: &[&str] = &["lookups", "events", "progress"];
 
 /// The words that name an assertion.
 pub fn words() -> impl Iterator<Item = &'static str> + Clone {

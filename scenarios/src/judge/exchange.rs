@@ -35,7 +35,8 @@ pub(crate) struct Exchange {
     /// Which attempt of its call at its server, from 1; 0 for a request that no
     /// route expects.
     pub attempt: u32,
-    /// Bytes of its answer that were handed to the kernel.
+    /// Bytes of its answer that were handed to the kernel, with those that nobody
+    /// asked for behind it.
     pub sent_bytes: u64,
     /// Bytes of the answers before it on its connection.
     pub(super) sent_before: u64,

@@ -122,8 +122,10 @@ impl EndFact {
 /// The application did something.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EffectFact {
-    /// When.
+    /// When it was through.
     pub mark: Mark,
+    /// When the application began to work on it; the same where that took no time.
+    pub began_us: u64,
     /// What.
     pub name: Arc<str>,
     /// For whom.

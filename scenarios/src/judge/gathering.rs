@@ -188,11 +188,14 @@ impl<'p> Gathering<'p> {
             name,
             key,
             since_us,
+            began_us,
         } = what
         {
+            let mark = told.mark.since(*since_us);
             let key = key.as_deref();
             self.facts.effects.push(EffectFact {
-                mark: told.mark.since(*since_us),
+                mark,
+                began_us: began_us.unwrap_or(mark.at_us),
                 name: self.texts.share(name, |text| text.into()),
                 key: key.map(|key| self.texts.share(key, |text| text.into())),
                 place: self.exchanges[found].place.clone(),

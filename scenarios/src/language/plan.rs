@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::assertions::Assertion;
 use crate::faults::Fault;
 use crate::manifest::{Ability, OperationName};
+use crate::moment::Moment;
 use crate::template::Template;
 use crate::verdict::{Axis, FindingName, Level};
 
@@ -54,6 +55,9 @@ pub struct Plan {
     /// Deliveries, by server, after which the client is stopped without a
     /// finding.
     pub enough: BTreeMap<String, u64>,
+    /// The order to cancel a call; none: nothing is cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<Cancel>,
     /// What must, should or may be seen.
     pub expect: Vec<Expectation>,
     /// The defect of the reference client that this case catches, when it does.
@@ -72,6 +76,24 @@ impl Plan {
     pub fn is_over_cap(&self, requests: u64, connections: u64) -> bool {
         requests.max(connections) > self.cap
     }
+}
+
+/// The order to cancel a call. It must be given while the call is open, or the
+/// cell proves nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// Where it stands in the file.
+    pub line: u32,
+    /// Number of the call.
+    pub call: u32,
+    /// The moment that it waits for.
+    pub when: Moment,
+    /// How long after it the order is given.
+    pub later: Duration,
+    /// True where the order is switched off: it is never given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
 }
 
 /// `area/name[column=value,...]`.
@@ -172,14 +194,63 @@ pub struct StepPlan {
     pub continues: Continue,
     /// The effect that is counted when the step's point is reached.
     pub applies: Option<Effect>,
+    /// How long the application works on the effect, which is counted at the end.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub takes: Duration,
+    /// How slowly the content of the request is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_read: Option<SlowRead>,
     /// Between the point and the act.
     pub delay: Duration,
     /// What the wire shows.
     pub fault: Fault,
-    /// How the connection ends when it stays idle after the answer.
-    pub then: Option<(IdleEnd, Duration)>,
+    /// What becomes of the connection when it stays idle after the answer.
+    pub then: Option<Then>,
     /// Whether it must have fired for the cell to mean anything.
     pub required: bool,
+}
+
+/// How slowly the content of a request is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowRead {
+    /// Bytes a piece.
+    pub bytes: u64,
+    /// Time from piece to piece.
+    pub every: Duration,
+}
+
+impl SlowRead {
+    /// How long it takes to read so much content.
+    pub fn time_for(&self, content: u64) -> Duration {
+        let pieces = content.div_ceil(self.bytes.max(1));
+        let pauses = u32::try_from(pieces.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.every.saturating_mul(pauses)
+    }
+}
+
+/// What becomes of a connection that stays idle after an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Then {
+    /// For so long nothing happens.
+    pub after: Duration,
+    /// What is sent then, which no request asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sends: Option<Content>,
+    /// How the connection ends then; none: it stays open.
+    pub end: Option<IdleEnd>,
+}
+
+impl Then {
+    /// The idle connection ends so.
+    pub fn ends(end: IdleEnd, after: Duration) -> Self {
+        Self {
+            after,
+            sends: None,
+            end: Some(end),
+        }
+    }
 }
 
 fn is_sent(continues: &Continue) -> bool {
@@ -197,6 +268,8 @@ impl StepPlan {
             reads: None,
             continues: Continue::Sent,
             applies: None,
+            takes: Duration::ZERO,
+            slow_read: None,
             delay: Duration::ZERO,
             fault,
             then: None,

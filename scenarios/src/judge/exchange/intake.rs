@@ -65,6 +65,9 @@ impl Exchange {
                     self.answered_told = After::from(at_us, mark.at_us);
                 }
             }
+            What::Unsolicited { bytes, .. } => {
+                self.sent_bytes = self.sent_bytes.saturating_add(*bytes);
+            }
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::document::{Span, ids};
+use crate::moment::Moment;
 use crate::plan::StepPlan;
 
 use super::View;
@@ -10,9 +11,10 @@ use crate::reading::Reading;
 
 /// How long a step itself takes, when nobody cuts it short.
 pub(super) fn own_time(step: &StepPlan) -> Duration {
-    let idle = step.then.map_or(Duration::ZERO, |(_, idle)| idle);
+    let idle = step.then.as_ref();
+    let idle = idle.map_or(Duration::ZERO, |then| then.after);
     let behaviour = step.fault.behaviour().own_time();
-    step.delay.saturating_add(idle).saturating_add(behaviour)
+    step.wait().saturating_add(idle).saturating_add(behaviour)
 }
 
 /// Checks every wait that is written against the deadline.
@@ -63,6 +65,22 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
             say(
                 span,
                 format!("the last phase comes after {change:?}"),
+                reading,
+            );
+        }
+    }
+    if let Some(cancel) = &plan.cancel
+        && let Some((key, _)) = view.document.entry("cancel")
+    {
+        let after = match cancel.when {
+            Moment::After(after) => after,
+            _ => Duration::ZERO,
+        };
+        let order = after.saturating_add(cancel.later);
+        if order >= plan.deadline {
+            say(
+                &key.span,
+                format!("the order comes after {order:?}"),
                 reading,
             );
         }
