@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The whole takes half a minute, 1.3 GB of the folder for temporary files, and
-//! some more than twenty thousand descriptors in all, half of them the client's.
+//! some more than ten thousand descriptors for each of the two processes.
 
 #![allow(
     clippy::unwrap_used,
@@ -32,6 +32,9 @@ const MOST_KIB: u64 = 300 * 1024;
 /// The words by which this program is the client.
 const REQUESTS: &str = "--send-requests";
 const IDLE: &str = "--stay-idle";
+
+/// Descriptors that a process needs beside its connections.
+const SPARE: u64 = 200;
 
 /// Connections over which requests are sent.
 const CONNECTIONS: usize = 64;
@@ -63,6 +66,12 @@ fn hold(wirefault: &Path, requests: usize, connections: usize) {
         requests,
         &format!("delivered: {{ api: {requests} }}"),
     );
+    let most = getrlimit(Resource::Nofile).maximum;
+    let needed = connections as u64 + SPARE;
+    if most.is_some_and(|most| most < needed) {
+        println!("{connections} idle connections: SKIPPED, `ulimit -Hn` must be {needed}");
+        return;
+    }
     run.passes(
         &format!("{connections} idle connections"),
         IDLE,
