@@ -48,7 +48,7 @@ pub(super) static ENTRY: Entry = Entry {
     listed: Listed {
         place: "step",
         word: "raw",
-        summary: "exact bytes instead of an answer, each part written on its own",
+        summary: "exact bytes instead of an answer, part by part; the connection stays open unless `then` ends it",
         example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { pause: 5ms }, { hex: "0d 0a" } ]"#,
     },
     kind: || Kind::list(Kind::Map(&KEYS)),
@@ -198,7 +198,7 @@ impl Behaviour for Raw {
         }
         WireProgram {
             steps: program.keep(with),
-            answer: Some(answer::answer(&all)),
+            answer: Some(answer::answer(&all, step.is_closed_behind())),
             verbatim: true,
             answer_from,
             continues: step.continues,

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use scenarios::faults::Fault;
 use scenarios::faults::cut::Cut;
+use scenarios::faults::raw::{Raw, RawPart};
 use scenarios::faults::respond::{Framing, Respond, ResponsePoint};
 use scenarios::plan::{Content, StepPlan, Then};
+use scenarios::template::Template;
 use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint};
 
 use crate::support::{acts, bytes, of, program, shown, step, text};
@@ -133,6 +135,40 @@ fn an_idle_end_has_its_proof_before_it() {
         acts(&program(&then))[2..],
         ["AwaitAcknowledged", "fired", "EndWhenIdle(100ms, Close)"]
     );
+}
+
+#[test]
+fn a_close_after_no_time_stands_right_behind_the_bytes_with_which_its_fin_comes() {
+    let bare = Raw {
+        parts: vec![RawPart::Text(Template::text("<html>"))],
+    };
+    let closes = |end| {
+        let then = StepPlan {
+            then: Some(Then::ends(end, Duration::ZERO)),
+            ..step(Fault::Raw(bare.clone()))
+        };
+        program(&then)
+    };
+    assert_eq!(
+        acts(&closes(IdleEnd::Close))[1..],
+        [
+            "send 6",
+            "AwaitAcknowledged",
+            "fired",
+            "EndWhenIdle(0ns, Close)"
+        ]
+    );
+    let page = Raw {
+        parts: vec![RawPart::Text(Template::text("HTTP/1.0 200 OK\r\n\r\nok"))],
+    };
+    let whole = |end| {
+        let then = StepPlan {
+            then: Some(Then::ends(end, Duration::ZERO)),
+            ..step(Fault::Raw(page.clone()))
+        };
+        program(&then).answer.expect("an answer").whole
+    };
+    assert!(whole(IdleEnd::Close) && !whole(IdleEnd::Reset));
 }
 
 #[test]

@@ -5,14 +5,16 @@ use scripted_servers::wire::Answer;
 
 /// What exact bytes answer: a whole message only where nothing about them is in
 /// doubt (RFC 9112 sections 4 to 7). Interim answers before it are passed over.
-pub(super) fn answer(bytes: &[u8]) -> Answer {
+/// `closed`: the connection is closed behind them, which ends a content that
+/// nothing else frames.
+pub(super) fn answer(bytes: &[u8], closed: bool) -> Answer {
     let mut rest = bytes;
     loop {
         let Some((status, headers, content)) = head(rest) else {
             return unframed(status_of(rest), rest);
         };
         if !(100..200).contains(&status) {
-            return framed(status, &headers, content);
+            return framed(status, &headers, content, closed);
         }
         rest = content;
     }
@@ -30,7 +32,7 @@ pub(super) fn interim_end(bytes: &[u8]) -> usize {
     bytes.len() - rest.len()
 }
 
-fn framed(status: u16, headers: &[(String, String)], rest: &[u8]) -> Answer {
+fn framed(status: u16, headers: &[(String, String)], rest: &[u8], closed: bool) -> Answer {
     let values = |name: &str| -> Vec<&str> {
         headers
             .iter()
@@ -49,6 +51,7 @@ fn framed(status: u16, headers: &[(String, String)], rest: &[u8]) -> Answer {
             let whole = digits && length.parse() == Ok(rest.len());
             whole.then(|| rest.to_vec())
         }
+        ([], []) if closed => Some(rest.to_vec()),
         _ => None,
     };
     match content {
@@ -129,7 +132,7 @@ mod tests {
     #[test]
     fn exact_bytes_are_whole_only_when_nothing_is_in_doubt() {
         let whole = |text: &str| {
-            let answer = answer(text.as_bytes());
+            let answer = answer(text.as_bytes(), false);
             (answer.status, answer.body_bytes, answer.whole)
         };
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -149,5 +152,20 @@ mod tests {
         assert!(!whole(&format!("{chunked}2\r\nok\r\n")).2);
         assert!(!whole(&format!("{chunked}ffffffffffffffff\r\nok\r\n")).2);
         assert_eq!(whole("SSH-2.0-x\r\n"), (None, 11, false));
+    }
+
+    #[test]
+    fn a_close_makes_only_content_whole_that_nothing_else_frames() {
+        let whole = |text: &str| {
+            let answer = answer(text.as_bytes(), true);
+            (answer.status, answer.body_bytes, answer.whole)
+        };
+        assert_eq!(whole("HTTP/1.0 200 OK\r\n\r\nok"), (Some(200), 2, true));
+        assert_eq!(
+            whole("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok"),
+            (Some(200), 2, false)
+        );
+        assert!(!whole("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n").2);
+        assert_eq!(whole("<html>ok</html>"), (None, 15, false));
     }
 }
