@@ -65,6 +65,11 @@ pub enum ClientEvent {
         /// Why it was not understood.
         reason: String,
     },
+    /// The client was told to cancel a call. Stamped just before it was written.
+    CancelSent {
+        /// Number of the call.
+        call: u32,
+    },
     /// The client was told to finish.
     FinishSent,
     /// The process under test ended.

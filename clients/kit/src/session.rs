@@ -91,7 +91,11 @@ pub fn read_work(input: &mut impl BufRead) -> Result<Work, NoWork> {
 struct Said {
     finish: bool,
     cancelled: BTreeSet<u32>,
+    /// What is done when a call is cancelled.
+    waiting: Vec<(u32, Act)>,
 }
+
+type Act = Box<dyn FnOnce() + Send>;
 
 /// What the harness has said so far. Clones share it.
 #[derive(Clone, Default)]
@@ -106,9 +110,7 @@ impl Controls {
             let Ok(line) = line else { break };
             match serde_json::from_str(&line) {
                 Ok(Control::Finish {}) => self.tell(|said| said.finish = true),
-                Ok(Control::Cancel { call }) => self.tell(|said| {
-                    said.cancelled.insert(call);
-                }),
+                Ok(Control::Cancel { call }) => self.cancel(call),
                 Err(_) => {}
             }
         }
@@ -133,9 +135,34 @@ impl Controls {
         said.cancelled.contains(&call)
     }
 
+    /// Does this when the call is cancelled; at once, if it is already.
+    pub fn when_cancelled(&self, call: u32, act: impl FnOnce() + Send + 'static) {
+        let mut said = self.said();
+        if !said.cancelled.contains(&call) {
+            said.waiting.push((call, Box::new(act)));
+            return;
+        }
+        drop(said);
+        act();
+    }
+
     /// Whether this call has been cancelled.
     pub fn is_cancelled(&self, call: u32) -> bool {
         self.said().cancelled.contains(&call)
+    }
+
+    fn cancel(&self, call: u32) {
+        let mut acts = Vec::new();
+        self.tell(|said| {
+            said.cancelled.insert(call);
+            let waiting = std::mem::take(&mut said.waiting);
+            let (now, later) = waiting.into_iter().partition(|(of, _)| *of == call);
+            (acts, said.waiting) = (now, later);
+        });
+        // Not under the lock: they may ask what was said.
+        for (_, act) in acts {
+            act();
+        }
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {

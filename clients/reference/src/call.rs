@@ -7,7 +7,7 @@ use std::time::Duration;
 use client_kit::messages::{Messages, State};
 use client_kit::protocol::{Call, Limits};
 
-use crate::clock;
+use crate::cancel::Token;
 use crate::connection::Connection;
 use crate::defects::{Defect, Defects};
 use crate::exchange::{Answer, Terms, exchange};
@@ -24,6 +24,8 @@ pub(crate) struct Client {
     pub(crate) policy: Policy,
     pub(crate) defects: Defects,
     pool: Mutex<Pool>,
+    /// Connections of cancelled calls, which a good client does not have.
+    abandoned: Mutex<Vec<Connection>>,
 }
 
 /// The requests of a call that may have reached a server.
@@ -41,11 +43,12 @@ impl Client {
             policy: Policy::new(limits, &defects),
             defects,
             pool: Mutex::default(),
+            abandoned: Mutex::default(),
         }
     }
 
     /// Makes a call and reports it, once.
-    pub(crate) fn call(&self, call: &Call, messages: &Messages) -> io::Result<()> {
+    pub(crate) fn call(&self, call: &Call, messages: &Messages, token: &Token) -> io::Result<()> {
         let mut reporter = Reporter {
             call: call.id,
             messages,
@@ -54,15 +57,20 @@ impl Client {
         };
         messages.progress(call.id, State::Pending)?;
         let ended = match Request::of(call) {
-            Ok(request) if call.resumable => self.upload(&request, &mut reporter)?,
-            Ok(request) => self.attempts(&request, &mut reporter)?,
+            Ok(request) if call.resumable => self.upload(&request, token, &mut reporter)?,
+            Ok(request) => self.attempts(&request, token, &mut reporter)?,
             Err(failure) => Err(failure),
         };
         reporter.end(&ended, &self.defects)
     }
 
-    fn attempts(&self, request: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
-        let mut patience = self.policy.patience();
+    fn attempts(
+        &self,
+        request: &Request,
+        token: &Token,
+        reporter: &mut Reporter<'_>,
+    ) -> io::Result<Ended> {
+        let mut patience = self.policy.patience(token);
         let repeatable = request.may_arrive_twice(&self.defects);
         let mut history = History::default();
         let mut again = None;
@@ -80,9 +88,37 @@ impl Client {
             again = Some(request.again(done, &self.defects));
             reporter.earlier_sent = history.sent > 0;
             reporter.messages.progress(reporter.call, State::Retrying)?;
-            clock::sleep(wait);
+            self.sleep(wait, &patience);
             if self.defects.has(Defect::TotalForEachAttempt) {
-                patience = self.policy.patience();
+                patience = self.policy.patience(token);
+            }
+            if token.is_cancelled() && self.defects.has(Defect::RetriesWhatWasCancelled) {
+                // Whoever takes a cancel for a failure asks nobody any more.
+                patience = self.policy.patience(&Token::default());
+            }
+        }
+    }
+
+    /// Waits between two attempts.
+    pub(crate) fn sleep(&self, wait: Duration, patience: &Patience) {
+        if self.defects.has(Defect::SleepsThroughCancel) {
+            crate::clock::sleep(wait);
+        } else {
+            patience.token.sleep(wait);
+        }
+    }
+
+    /// Reads what is still coming for calls that were cancelled: nothing, in a
+    /// good client.
+    pub(crate) fn read_on(&self) {
+        let patience = self.policy.patience(&Token::default());
+        let mut abandoned = self
+            .abandoned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for mut connection in abandoned.drain(..) {
+            while connection.receive(&patience, None, usize::MAX).is_ok() {
+                connection.use_up(usize::MAX);
             }
         }
     }
@@ -106,6 +142,9 @@ impl Client {
         patience: &Patience,
         history: &mut History,
     ) -> Ended {
+        if patience.token.is_cancelled() && !self.defects.has(Defect::SleepsThroughCancel) {
+            return Err(Failure::cancelled());
+        }
         let mut request = request.clone();
         history.hops = 0;
         let mut hop = 0;
@@ -168,7 +207,17 @@ impl Client {
             patience,
             defects: &self.defects,
         };
-        let answer = exchange(&mut connection, request, terms)?;
+        let answer = exchange(&mut connection, request, terms);
+        let cancelled = matches!(&answer, Err(failure) if failure.kind == Kind::Cancelled);
+        if cancelled && self.defects.has(Defect::ReadsOnAfterCancel) {
+            let mut abandoned = self.abandoned.lock();
+            let abandoned = abandoned.as_mut().map_err(|_| ());
+            if let Ok(abandoned) = abandoned {
+                abandoned.push(connection);
+            }
+            return answer;
+        }
+        let answer = answer?;
         if answer.reusable || self.defects.has(Defect::ReusesPoisonedConnection) {
             self.pool().put(origin.clone(), connection);
         }

@@ -32,6 +32,8 @@ pub(crate) enum Stop {
     Total,
     /// The extra limit of this wait is reached.
     Enough,
+    /// The caller wants the call no more.
+    Cancelled,
 }
 
 /// How far sending came.
@@ -126,7 +128,8 @@ impl Connection {
     }
 
     /// Waits for bytes and adds them to those that have arrived. `enough` is a
-    /// further limit of the caller, `most` the bytes it can use.
+    /// further limit of the caller, `most` the bytes it can use. The limits hold
+    /// for a peer that never stops sending, too.
     pub(crate) fn receive(
         &mut self,
         patience: &Patience,
@@ -134,6 +137,7 @@ impl Connection {
         most: usize,
     ) -> Result<(), Stop> {
         let mut piece = vec![0; most.min(PIECE)];
+        reached(patience.deadline, enough)?;
         loop {
             match self.stream.read(&mut piece) {
                 Ok(0) => return Err(self.broken.take().map_or(Stop::Closed, Stop::Broken)),
@@ -171,6 +175,9 @@ impl Connection {
     ) -> Result<bool, Stop> {
         let idle = patience.idle_ends();
         loop {
+            if patience.token.is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
             let now = clock::now();
             for (limit, stop) in [
                 (enough, Stop::Enough),
@@ -186,9 +193,15 @@ impl Connection {
                 .flatten()
                 .min();
             let timeout = until.map(|until| timespec(until.saturating_duration_since(now)));
-            let mut sockets = [PollFd::new(&self.stream, flags)];
+            // Without a descriptor for it, nothing is waited for in its place.
+            let cancelled = match patience.token.woken() {
+                Some(woken) => PollFd::new(woken, PollFlags::IN),
+                None => PollFd::new(&self.stream, PollFlags::empty()),
+            };
+            let mut sockets = [PollFd::new(&self.stream, flags), cancelled];
             match poll(&mut sockets, timeout.as_ref()) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) if patience.token.is_cancelled() => return Err(Stop::Cancelled),
                 Ok(_) => {
                     let seen = sockets[0].revents();
                     return Ok(seen.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR));
@@ -196,6 +209,17 @@ impl Connection {
                 Err(error) => return Err(Stop::Broken(error.into())),
             }
         }
+    }
+}
+
+/// Whether a limit is over that counts from no byte.
+fn reached(total: Option<Instant>, enough: Option<Instant>) -> Result<(), Stop> {
+    let now = clock::now();
+    let is_over = |limit: Option<Instant>| limit.is_some_and(|limit| limit <= now);
+    match (is_over(total), is_over(enough)) {
+        (_, true) => Err(Stop::Enough),
+        (true, false) => Err(Stop::Total),
+        (false, false) => Ok(()),
     }
 }
 
@@ -224,7 +248,7 @@ fn nearest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
 }
 
-fn timespec(wait: Duration) -> Timespec {
+pub(crate) fn timespec(wait: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(wait.subsec_nanos()),

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
     reason = "LIST says of each what it does, and --help prints it"
 )]
 pub enum Defect {
+    AcceptsBrokenCoding,
     AcceptsConflictingLengths,
     AcceptsMissingLastChunk,
     AcceptsResetAsEnd,
@@ -31,12 +32,15 @@ pub enum Defect {
     IgnoresAtOnce,
     IgnoresRetryAfter,
     IgnoresRetryAfterDate,
+    IgnoresUnreadableLength,
+    KeepsEveryConnection,
     KeepsPostOn303,
     KeepsSecretsAcrossOrigins,
     NeverRetries,
     NeverTimesOut,
     NewKeyEachAttempt,
     ReadsEndlessErrorBody,
+    ReadsOnAfterCancel,
     ReadsSecondsAsMilliseconds,
     RedirectsWithoutLimit,
     ReplaysPostOnReusedConnection,
@@ -48,12 +52,14 @@ pub enum Defect {
     RetriesPostOnReset,
     RetriesPostOnStatus,
     RetriesPostOnTimeout,
+    RetriesWhatWasCancelled,
     RetriesWithoutLimit,
     ReusesPoisonedConnection,
     RewritesPostToGetOn307,
     SaysNotSentOnReset,
     SaysNotSentOnTimeout,
     SendsTwice,
+    SleepsThroughCancel,
     StaysAtTheFirstOrigin,
     SwallowsErrors,
     TakesInterimAsFinal,
@@ -69,6 +75,11 @@ pub enum Defect {
 
 /// Every defect with its name and what it does.
 pub const LIST: &[(Defect, &str, &str)] = &[
+    (
+        Defect::AcceptsBrokenCoding,
+        "accepts-broken-coding",
+        "content counts as whole where its coding is cut short or wrong",
+    ),
     (
         Defect::AcceptsConflictingLengths,
         "accepts-conflicting-lengths",
@@ -156,6 +167,16 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "it reads Retry-After only as seconds, not as a date",
     ),
     (
+        Defect::IgnoresUnreadableLength,
+        "ignores-unreadable-length",
+        "a Content-Length that is no number is taken for absent",
+    ),
+    (
+        Defect::KeepsEveryConnection,
+        "keeps-every-connection",
+        "a connection that an answer says will close is used again",
+    ),
+    (
         Defect::KeepsPostOn303,
         "keeps-post-on-303",
         "303 is followed with the same method and content",
@@ -184,6 +205,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::ReadsEndlessErrorBody,
         "reads-endless-error-body",
         "an error body is read to its end, however long that takes",
+    ),
+    (
+        Defect::ReadsOnAfterCancel,
+        "reads-on-after-cancel",
+        "the answer of a cancelled call is read on to its end",
     ),
     (
         Defect::ReadsSecondsAsMilliseconds,
@@ -241,6 +267,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "a POST is sent again when no answer came in time",
     ),
     (
+        Defect::RetriesWhatWasCancelled,
+        "retries-what-was-cancelled",
+        "a cancelled attempt counts as one that failed, and is made again",
+    ),
+    (
         Defect::RetriesWithoutLimit,
         "retries-without-limit",
         "it has no limit of attempts, and its waits do not grow",
@@ -269,6 +300,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::SendsTwice,
         "sends-twice",
         "every request is sent twice, and the first answer thrown away",
+    ),
+    (
+        Defect::SleepsThroughCancel,
+        "sleeps-through-cancel",
+        "a wait between two attempts does not end with a cancel, and the next attempt is made",
     ),
     (
         Defect::StaysAtTheFirstOrigin,

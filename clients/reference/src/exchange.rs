@@ -3,10 +3,10 @@
 use client_kit::digest::BodyDigest;
 
 use crate::clock;
-use crate::codec::{Body, Fields, Head, Malformed, Shortfall};
+use crate::codec::{Body, Coding, Fields, Head, Lenience, Malformed, Shortfall};
 use crate::connection::{Connection, Sent, Stop};
 use crate::defects::{Defect, Defects};
-use crate::failure::{EndedBy, Failure, Kind};
+use crate::failure::{CANCELLED, EndedBy, Failure, Kind};
 use crate::policy::{Patience, Policy};
 use crate::request::Request;
 
@@ -86,8 +86,11 @@ impl Exchange<'_> {
         if self.terms.defects.has(Defect::HidesMisdirection) && matches!(head.status, 407 | 421) {
             return Err(Failure::new(Kind::Unreachable, "the fetch failed"));
         }
-        let lenient = self.terms.defects.has(Defect::AcceptsConflictingLengths);
-        let body = head.body(&request.method, lenient).map_err(malformed)?;
+        let lenience = Lenience {
+            conflicting: self.terms.defects.has(Defect::AcceptsConflictingLengths),
+            unreadable: self.terms.defects.has(Defect::IgnoresUnreadableLength),
+        };
+        let body = head.body(&request.method, lenience).map_err(malformed)?;
         let mut answer = self.content(head, body)?;
         answer.reusable &= whole_request && self.connection.arrived().is_empty();
         Ok(answer)
@@ -158,6 +161,7 @@ impl Exchange<'_> {
             .error_body
             .filter(|_| !matches!(head.status, 200..=299));
         let enough = limit.map(|limit| clock::now() + limit.time);
+        let mut coding = Coding::of(&head.fields);
         let mut content = BodyDigest::new();
         let whole = loop {
             // Framing only ever adds bytes, so that as many bytes of the wire as
@@ -166,7 +170,9 @@ impl Exchange<'_> {
             let wanted = wanted.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
             let arrived = self.connection.arrived();
             let arrived = arrived.get(..wanted).unwrap_or(arrived);
-            let used = body.take(arrived, &mut |data| content.add(data));
+            let used = body.take(arrived, &mut |data| {
+                coding.take(data, &mut |plain| content.add(plain));
+            });
             let used = used.map_err(malformed)?;
             self.connection.use_up(used);
             if body.is_complete() {
@@ -185,9 +191,16 @@ impl Exchange<'_> {
                 Err(stop) => return Err(self.cut(stop, &head, &body, &content)),
             }
         };
+        let decoded = coding.end(&mut |plain| content.add(plain));
+        if whole && !self.terms.defects.has(Defect::AcceptsBrokenCoding) {
+            decoded.map_err(malformed)?;
+        }
         Ok(Answer {
             status: head.status,
-            reusable: whole && body.is_complete() && head.keeps_connection(),
+            reusable: whole
+                && body.is_complete()
+                && (head.keeps_connection()
+                    || self.terms.defects.has(Defect::KeepsEveryConnection)),
             fields: head.fields,
             content,
             whole,
@@ -249,6 +262,7 @@ impl Exchange<'_> {
             }
             Stop::Idle if begun => (None, Kind::IdleTimeout, "the answer went silent", None),
             Stop::Idle => (None, Kind::IdleTimeout, "no answer in time", None),
+            Stop::Cancelled => (None, Kind::Cancelled, CANCELLED, None),
             Stop::Total | Stop::Enough => {
                 (None, Kind::TotalTimeout, "the call took too long", None)
             }

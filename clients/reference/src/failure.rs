@@ -28,10 +28,16 @@ pub(crate) enum Kind {
     Malformed,
     /// More redirects than allowed.
     TooManyRedirects,
+    /// The caller wants the call no more. No error that is shown: what is shown
+    /// says so itself.
+    Cancelled,
 }
 
+/// What is known of a call that was cancelled.
+pub(crate) const CANCELLED: &str = "the caller cancelled the call";
+
 impl Kind {
-    /// All of them.
+    /// All that are shown as errors.
     pub(crate) const ALL: [Self; 11] = [
         Self::Unusable,
         Self::Refused,
@@ -68,6 +74,7 @@ impl Kind {
             Self::TotalTimeout => "TOTAL_TIMEOUT",
             Self::Malformed => "MALFORMED_ANSWER",
             Self::TooManyRedirects => "TOO_MANY_REDIRECTS",
+            Self::Cancelled => "CANCELLED",
         }
     }
 }
@@ -116,6 +123,14 @@ impl Failure {
             reused: false,
             sent_before: 0,
             hops_before: 0,
+        }
+    }
+
+    /// A call that its caller wants no more.
+    pub(crate) fn cancelled() -> Self {
+        Self {
+            sent: false,
+            ..Self::new(Kind::Cancelled, CANCELLED)
         }
     }
 

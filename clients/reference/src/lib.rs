@@ -4,11 +4,12 @@
 //! the truth, and each of its [`defects`] makes it careless in one named way.
 //! From the outside in: [`program`] speaks the client protocol, `call` makes one
 //! call of as many attempts as `policy` and the table in `retry` allow, `redirect`
-//! finds the next hop, `upload` goes on where it broke off, `pool` keeps connections, `exchange` sends one request
+//! finds the next hop, `cancel` knows whether the caller still wants a call, `upload` goes on where it broke off, `pool` keeps connections, `exchange` sends one request
 //! and reads one answer over a `connection`, and `codec` knows the bytes. The
 //! codec is its own: were it the servers' parser, both could be wrong together.
 
 mod call;
+mod cancel;
 mod clock;
 mod codec;
 mod connection;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use client_kit::protocol::Limits;
 
+use crate::cancel::Token;
 use crate::clock;
 use crate::defects::{Defect, Defects};
 
@@ -92,8 +93,9 @@ impl Policy {
     }
 
     /// The limits of time of a call that begins now.
-    pub(crate) fn patience(&self) -> Patience {
+    pub(crate) fn patience(&self, token: &Token) -> Patience {
         Patience {
+            token: token.clone(),
             connect: self.connect,
             idle: self.idle,
             idle_from: self.idle_runs_through.then(clock::now),
@@ -102,9 +104,11 @@ impl Policy {
     }
 }
 
-/// The limits of time of one call.
-#[derive(Clone, Copy, Debug)]
+/// How long one call may take: its limits of time, and its caller's will.
+#[derive(Clone, Debug)]
 pub(crate) struct Patience {
+    /// Whether the caller still wants it.
+    pub(crate) token: Token,
     /// For one connection.
     pub(crate) connect: Option<Duration>,
     /// Without a byte in either direction.
@@ -165,7 +169,7 @@ mod tests {
             total_ms: Some(60_000),
             ..Limits::default()
         };
-        let patience = Policy::new(&limits, &Defects::default()).patience();
+        let patience = Policy::new(&limits, &Defects::default()).patience(&Token::default());
         assert!(patience.allows(Duration::from_secs(30)));
         assert!(!patience.allows(Duration::from_secs(60)));
     }

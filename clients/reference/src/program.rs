@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use client_kit::messages::Messages;
 use client_kit::protocol::{Call, Work};
-use client_kit::session::Session;
+use client_kit::session::{Controls, Session};
 
 use crate::call::Client;
-use crate::clock;
+use crate::cancel::Token;
 use crate::defects::{self, Defect, Defects};
 
 const HELP: &str = "\
@@ -50,7 +50,12 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
 ///
 /// # Errors
 /// Nobody reads the messages any more.
-pub fn run(work: &Work, defects: &Defects, messages: &Messages) -> io::Result<()> {
+pub fn run(
+    work: &Work,
+    defects: &Defects,
+    messages: &Messages,
+    controls: &Controls,
+) -> io::Result<()> {
     let client = Client::new(&work.limits, defects.clone());
     for group in work.groups() {
         let at_once = group.first().map_or(1, |call| call.at_once as usize);
@@ -59,19 +64,26 @@ pub fn run(work: &Work, defects: &Defects, messages: &Messages) -> io::Result<()
         } else {
             at_once
         };
-        make(group, at_once, &client, messages)?;
+        make(group, at_once, &client, (messages, controls))?;
     }
+    client.read_on();
     Ok(())
 }
 
 /// Makes the calls of a group, so many at the same time.
-fn make(group: &[Call], at_once: usize, client: &Client, messages: &Messages) -> io::Result<()> {
+fn make(
+    group: &[Call],
+    at_once: usize,
+    client: &Client,
+    (messages, controls): (&Messages, &Controls),
+) -> io::Result<()> {
     let next = AtomicUsize::new(0);
     // Whoever is free takes the next one.
     let work_off = || {
         while let Some(call) = group.get(next.fetch_add(1, Ordering::Relaxed)) {
-            clock::sleep(Duration::from_millis(call.pause_ms));
-            client.call(call, messages)?;
+            let token = Token::of(call.id, controls);
+            token.sleep(Duration::from_millis(call.pause_ms));
+            client.call(call, messages, &token)?;
         }
         Ok(())
     };
@@ -128,7 +140,7 @@ fn serve(defects: &Defects) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run(&session.work, defects, &session.messages) {
+    match run(&session.work, defects, &session.messages, &session.controls) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say(

@@ -27,6 +27,7 @@ pub fn codes() -> impl Iterator<Item = (&'static str, bool)> {
 pub(crate) fn shown(ended: &Ended, defects: &Defects) -> Shown {
     match ended {
         Ok(answer) => Shown::Response(response(answer, defects)),
+        Err(failure) if failure.kind == Kind::Cancelled => Shown::Cancelled {},
         Err(_) if defects.has(Defect::SwallowsErrors) => {
             Shown::Response(client_kit::digest::BodyDigest::new().whole(200))
         }

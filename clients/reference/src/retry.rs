@@ -132,6 +132,10 @@ pub(crate) fn decide(
     done: u32,
     defects: &Defects,
 ) -> Option<Duration> {
+    if matches!(ended, Err(failure) if failure.kind == Kind::Cancelled) {
+        let again = defects.has(Defect::RetriesWhatWasCancelled);
+        return again.then(|| backoff(done, random()));
+    }
     let asked = asked(ended, defects);
     let fitting = TABLE.iter().find(|rule| {
         rule.defect.is_none_or(|defect| defects.has(defect))

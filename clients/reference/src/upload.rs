@@ -11,7 +11,7 @@ use std::sync::Arc;
 use client_kit::messages::State;
 
 use crate::call::{Client, History, Reporter};
-use crate::clock;
+use crate::cancel::Token;
 use crate::codec::Fields;
 use crate::defects::{Defect, Defects};
 use crate::request::Request;
@@ -31,8 +31,13 @@ enum Stage {
 
 impl Client {
     /// Makes an upload; `whole` has its URL, fields and content.
-    pub(crate) fn upload(&self, whole: &Request, reporter: &mut Reporter<'_>) -> io::Result<Ended> {
-        let patience = self.policy.patience();
+    pub(crate) fn upload(
+        &self,
+        whole: &Request,
+        token: &Token,
+        reporter: &mut Reporter<'_>,
+    ) -> io::Result<Ended> {
+        let patience = self.policy.patience(token);
         let mut history = History::default();
         let mut stage = Stage::Begin;
         let mut failed = 0_u32;
@@ -51,7 +56,7 @@ impl Client {
             };
             reporter.earlier_sent = history.sent > 0;
             reporter.messages.progress(reporter.call, State::Retrying)?;
-            clock::sleep(wait);
+            self.sleep(wait, &patience);
             stage = stage.after_failure(&self.defects);
         }
     }

@@ -4,6 +4,7 @@
 //! Everything seen goes into the evidence; nothing is judged here. All waiting
 //! is on the cell's clock or on facts.
 
+mod orders;
 mod statuses;
 
 use std::io;
@@ -97,6 +98,7 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         ended_at: None,
         killed: false,
         interrupted: false,
+        ordered: false,
     };
     let mut watch = launched.watch;
     let ended = driver.run(&mut watch).await?;
@@ -128,6 +130,8 @@ struct Driver<'a> {
     ended_at: Option<Duration>,
     killed: bool,
     interrupted: bool,
+    /// Whether the order to cancel was given, or came too late.
+    ordered: bool,
 }
 
 /// What woke the driver.
@@ -165,6 +169,7 @@ impl Driver<'_> {
                 Act::Abandon => return self.broken(launcher, "does not answer"),
             };
             self.until = until;
+            let until = self.order()?.map_or(until, |order| order.min(until));
             match self.wait(launcher, until).await? {
                 Woken::Status(None) => {
                     return self.broken(launcher, "was killed, not by wirefault");

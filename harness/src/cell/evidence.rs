@@ -21,6 +21,8 @@ use scripted_servers::event::{ServerEvent, What};
 use scripted_servers::record::Record;
 use tokio::sync::watch;
 
+use super::order::{Order, Watch};
+
 /// What a cell waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
@@ -28,6 +30,8 @@ pub struct Signals {
     pub contact: bool,
     /// A count was reached at which the client is to be stopped.
     pub limit: Option<EndedBy>,
+    /// A call is to be cancelled, from some time on.
+    pub order: Option<Order>,
 }
 
 /// Takes events, numbers them, and writes them down.
@@ -44,6 +48,7 @@ struct State {
     unwritten: Vec<u8>,
     entries: Vec<Entry>,
     traffic: Traffic,
+    watch: Watch,
     broken: Option<String>,
 }
 
@@ -56,6 +61,7 @@ impl EvidenceLog {
     pub fn create(path: &Path, clock: Arc<dyn Clock>, plan: Plan) -> std::io::Result<Self> {
         let state = State {
             file: Some(File::create_new(path)?),
+            watch: Watch::of(&plan),
             ..State::default()
         };
         Ok(Self {
@@ -75,7 +81,12 @@ impl EvidenceLog {
     /// that is over by now. Entries keep the order in which they were written.
     pub fn client_at(&self, at: Duration, event: ClientEvent) {
         let mut state = self.state();
-        state.push(at.min(self.now()), Event::Client(event));
+        let at = at.min(self.now());
+        if event == ClientEvent::Work {
+            state.watch.has_work(at);
+            self.show(&state);
+        }
+        state.push(at, Event::Client(event));
         state.write();
     }
 
@@ -104,6 +115,19 @@ impl EvidenceLog {
     fn now(&self) -> Duration {
         self.clock.now()
     }
+
+    /// Wakes those who wait, where something is new.
+    fn show(&self, state: &State) {
+        let signals = Signals {
+            order: state.watch.order(),
+            ..state.traffic.signals(&self.plan)
+        };
+        self.signals.send_if_modified(|shown| {
+            let changed = *shown != signals;
+            *shown = signals;
+            changed
+        });
+    }
 }
 
 impl Record for EvidenceLog {
@@ -112,14 +136,10 @@ impl Record for EvidenceLog {
         // Read under the lock, so that times do not run backwards in the file.
         let now = self.now();
         let counted = state.traffic.count(&event, now);
+        let due = state.watch.sees(&event, now);
         state.push(now, Event::Server(event));
-        if counted {
-            let signals = state.traffic.signals(&self.plan);
-            self.signals.send_if_modified(|shown| {
-                let changed = *shown != signals;
-                *shown = signals;
-                changed
-            });
+        if counted || due {
+            self.show(&state);
         }
     }
 
@@ -226,6 +246,7 @@ impl Traffic {
         Signals {
             contact: self.connections > 0,
             limit,
+            order: None,
         }
     }
 }

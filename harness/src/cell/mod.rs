@@ -9,6 +9,7 @@ mod ending;
 pub mod evidence;
 mod folder;
 mod kept;
+pub mod order;
 mod processors;
 mod stage;
 mod streams;

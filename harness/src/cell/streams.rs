@@ -3,7 +3,7 @@
 //! Both of its outputs are always read, so that it never waits for us, and what
 //! it does not read never makes us wait for it.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -20,6 +20,9 @@ const CHUNK: usize = 32 * 1024;
 /// Bytes that are read of a stream once the client has ended. A pipe holds far
 /// less; only something that still writes could make it more.
 const REST: usize = 16 * 1024 * 1024;
+
+/// Bytes that a pipe takes whole or not at all (POSIX, the least `PIPE_BUF`).
+const SHORT: usize = 512;
 
 /// What a client prints, on one of its two outputs.
 pub(super) struct Output {
@@ -114,6 +117,24 @@ impl Input {
     /// Adds bytes to what is to be told.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.unsent.extend_from_slice(bytes);
+    }
+
+    /// Tells a short line at once and whole; false: the pipe does not take it now,
+    /// and nothing of it was told.
+    ///
+    /// # Errors
+    /// Nobody reads any more.
+    pub(super) fn tell_now(&mut self, line: &[u8]) -> io::Result<bool> {
+        debug_assert!(line.len() <= SHORT, "{} bytes", line.len());
+        let pipe = self.pipe.as_ref().ok_or(ErrorKind::BrokenPipe)?;
+        if !self.unsent.is_empty() {
+            return Ok(false);
+        }
+        match pipe.try_write(line) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Waits until the pipe takes bytes; how many. Never comes back while there

@@ -48,6 +48,15 @@ impl Talk {
         }
     }
 
+    /// Whether a call can still be cancelled: the client can be told, and has not
+    /// reported it.
+    pub(super) fn can_cancel(&self, call: u32) -> bool {
+        match self {
+            Self::Protocol { conversation, .. } => conversation.is_open(call),
+            Self::Command { .. } => false,
+        }
+    }
+
     /// What the exit code says, where it says something.
     pub(super) fn conclude(
         &self,

@@ -81,6 +81,11 @@ impl Conversation {
         self.unsupported || self.calls == self.reported
     }
 
+    /// Whether a call of the work has no report yet.
+    pub(crate) fn is_open(&self, call: u32) -> bool {
+        !self.unsupported && self.calls.contains(&call) && !self.reported.contains(&call)
+    }
+
     fn line(&mut self, line: &Line) -> Option<ClientEvent> {
         let bytes = match line {
             Line::Whole(bytes) => bytes,

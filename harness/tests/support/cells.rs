@@ -42,6 +42,7 @@ pub(crate) fn plan() -> Plan {
         quiet: Duration::from_millis(300),
         cap: 200,
         enough: BTreeMap::new(),
+        cancel: None,
         expect: Vec::new(),
         proves: None,
     }

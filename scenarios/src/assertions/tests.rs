@@ -48,6 +48,7 @@ fn decoded(text: &str, level: Level) -> Result<Assertion, String> {
             servers: &plan.servers,
             calls: &plan.calls,
             limits: &Limits::default(),
+            cancels: false,
             level,
             out: &mut out,
         };

@@ -15,7 +15,7 @@ use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::in_words;
 use crate::judge::facts::{Exchange, Mark};
-use crate::judge::moment;
+use crate::judge::moment::{self, At};
 use crate::judge::time::micros;
 use crate::matcher::{Matcher, bounds};
 use crate::moment::{self as moments, Moment};
@@ -138,7 +138,7 @@ pub(super) fn judge(expected: &WindowExpected, of: &Of, case: &Case<'_>) -> Chec
         .filter(|(_, at)| from.mark.at_us < at.at_us && at.at_us <= end)
         .collect();
     let certain = delivered.iter();
-    let certain = certain.filter(|(one, _)| one.began().at_us > from.latest_us);
+    let certain = certain.filter(|(one, _)| is_behind(one, expected, &from, case));
     let certain: Vec<(&Exchange, Mark)> = certain.copied().collect();
     let most = if watched {
         delivered.len() as u64
@@ -190,6 +190,23 @@ pub(super) fn judge(expected: &WindowExpected, of: &Of, case: &Case<'_>) -> Chec
     out
 }
 
+/// A client needs a moment to read its order.
+const READING: Duration = Duration::from_millis(50);
+
+/// Whether a request began behind the beginning of the window for certain. Before
+/// a client has had its turn to read an order, nothing that it does is against it.
+fn is_behind(request: &Exchange, expected: &WindowExpected, from: &At, case: &Case<'_>) -> bool {
+    let began = request.began().at_us;
+    let kept = match expected.from {
+        Moment::Cancel => {
+            let delay = case.facts.client.run_delay.between(from.mark.at_us, began);
+            micros(READING).saturating_add(delay)
+        }
+        _ => 0,
+    };
+    began > from.latest_us.saturating_add(kept)
+}
+
 /// Whether nothing ended the client before this time but itself.
 fn watched(until_us: u64, case: &Case<'_>) -> bool {
     let client = &case.facts.client;
@@ -202,6 +219,7 @@ fn watched(until_us: u64, case: &Case<'_>) -> bool {
 fn too_many(expected: &WindowExpected, matcher: &Matcher<u64>) -> FindingName {
     match (&expected.from, bounds(matcher).1) {
         (Moment::Report, _) => FindingName::DeliveredAfterClaim,
+        (Moment::Cancel, _) => FindingName::NotCancelled,
         (_, Some(0)) => FindingName::EarlyRetry,
         _ => FindingName::OverBudget,
     }

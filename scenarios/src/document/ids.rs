@@ -101,6 +101,8 @@ ids! {
     UNKNOWN_DEFECT = "unknown-defect", "A defect that the reference client does not have.";
     SAME_TWICE = "same-twice", "The same expectation twice.";
     LONELY_HONEST = "lonely-honest", "`honest` as the only must where nothing applies.";
+    NO_CANCEL = "no-cancel", "The moment `cancel` in a scenario that cancels nothing.";
+    CANCEL_OF_NOTHING = "cancel-of-nothing", "An order to cancel that can never be given.";
     // Expectations.
     BAD_COUNTER = "bad-counter", "Not a counter such as `api` or `api POST /jobs`.";
     NO_SUCH_REQUEST = "no-such-request", "A pattern that no request of the scenario can fit.";

@@ -24,6 +24,8 @@ pub(crate) struct ClientFacts {
     pub garbage: Vec<(u64, String, String)>,
     /// What broke in the harness.
     pub harness_errors: Vec<String>,
+    /// When it was told to cancel a call, and which.
+    pub cancel_sent: Option<(u32, Mark)>,
     /// When it was told to finish.
     pub finish_sent: Option<Mark>,
     /// Processes it had left behind.
@@ -84,6 +86,9 @@ impl ClientFacts {
                 self.garbage.push((mark.n, line.clone(), reason.clone()));
             }
             ClientEvent::HarnessError { reason } => self.harness_errors.push(reason.clone()),
+            ClientEvent::CancelSent { call } => {
+                self.cancel_sent.get_or_insert((*call, mark));
+            }
             ClientEvent::FinishSent => {
                 self.finish_sent.get_or_insert(mark);
             }

@@ -4,8 +4,8 @@ use scripted_servers::event::{Lane, StepId};
 use scripted_servers::script::{Listen, PortState};
 
 use super::case::Case;
-use super::effects;
 use super::facts::Exchange;
+use super::{cancel, effects};
 use crate::faults::Fault;
 use crate::plan::{QueuePlan, Request, ServerPlan, StepPlan};
 use crate::template::Template;
@@ -13,7 +13,8 @@ use crate::template::Template;
 /// For each required fault that did not happen, why that is known.
 pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
     let servers = case.plan.servers.iter();
-    servers.flat_map(|server| of_server(case, server)).collect()
+    let missing = servers.flat_map(|server| of_server(case, server));
+    missing.chain(cancel::not_given(case)).collect()
 }
 
 fn of_server(case: &Case<'_>, server: &ServerPlan) -> Vec<String> {

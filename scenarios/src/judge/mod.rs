@@ -7,6 +7,7 @@ pub(crate) mod answers;
 mod attribution;
 mod bounded;
 mod broken;
+mod cancel;
 pub(crate) mod case;
 pub(crate) mod checked;
 pub(crate) mod client;

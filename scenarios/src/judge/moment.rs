@@ -29,6 +29,7 @@ impl At {
 pub(crate) fn at(moment: &Moment, call: Option<u32>, case: &Case<'_>) -> Option<At> {
     let mark = match moment {
         Moment::Report => report(call, case),
+        Moment::Cancel => case.facts.client.cancel_sent.map(|(_, mark)| mark),
         Moment::After(time) => case.facts.client.work.map(|work| Mark {
             at_us: work.at_us.saturating_add(super::time::micros(*time)),
             ..work

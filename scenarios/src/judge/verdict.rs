@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::case::Case;
-use super::checked::{Checked, Stated};
+use super::checked::{Checked, Raised, Stated};
 use super::facts::Facts;
-use super::{bounded, broken, fired, rules};
+use super::{bounded, broken, cancel, fired, rules};
 use crate::assertions::Assertion;
 use crate::evidence::Entry;
 use crate::expected::Expected;
@@ -106,6 +106,8 @@ struct Weighed {
     found: Vec<(FindingName, Option<u32>)>,
     /// Required faults that did not happen.
     unfired: Vec<String>,
+    /// Whether a call was to be cancelled and was not.
+    uncancelled: bool,
     /// Why a must can not be decided, by axis.
     doubts: Vec<(Axis, String)>,
     notes: Vec<String>,
@@ -117,6 +119,7 @@ impl Weighed {
             findings: Vec::new(),
             found: Vec::new(),
             unfired: fired::missing(case),
+            uncancelled: cancel::not_given(case).is_some(),
             doubts: Vec::new(),
             notes: Vec::new(),
         };
@@ -165,7 +168,7 @@ impl Weighed {
             if expectation.level == Level::Must {
                 self.found.push((raised.name, expectation.of.call));
             }
-            let in_any_case = raised.in_any_case;
+            let in_any_case = raised.in_any_case && !(self.uncancelled && is_allowed_else(&raised));
             self.findings.push((raised.finding(&place), in_any_case));
         }
     }
@@ -231,6 +234,12 @@ impl Weighed {
             format!("{FAULT_DID_NOT_HAPPEN}: {reasons}")
         })
     }
+}
+
+/// Whether a client that was not told to cancel may do this: what it may send
+/// more than once it then sends more often.
+fn is_allowed_else(raised: &Raised) -> bool {
+    raised.name == FindingName::OverBudget
 }
 
 /// An expectation as it is told: as written, but for secrets.

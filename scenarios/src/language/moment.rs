@@ -16,6 +16,8 @@ use crate::scope::Scope;
 pub enum Moment {
     /// The final report of a call; without a call, the last of all.
     Report,
+    /// The order to cancel a call.
+    Cancel,
     /// So long after the work was handed over.
     After(Duration),
     /// So many requests have been delivered at a server.
@@ -30,11 +32,14 @@ pub enum Moment {
     Fired(String),
 }
 
-const FORMS: &str = "`report`, `{after: 2s}`, `{delivered: {server: api, count: 2}}` or \
+const FORMS: &str = "`report`, `cancel`, `{after: 2s}`, `{delivered: {server: api, count: 2}}` or \
                      `{fired: STEP}`";
 
+/// Of those, what is not said by the client itself.
+const FACTS: &str = "`{after: 2s}`, `{delivered: {server: api, count: 2}}` or `{fired: STEP}`";
+
 /// Words of moments that this version does not know yet.
-const NOT_YET: &[&str] = &["cancel", "crash"];
+const NOT_YET: &[&str] = &["crash"];
 
 static DELIVERED: Keys = Keys::new(
     "a moment of deliveries",
@@ -51,7 +56,13 @@ static DELIVERED: Keys = Keys::new(
 
 /// A moment.
 pub(crate) fn kind() -> Kind {
-    let forms = Kind::one_key(
+    let words = [Kind::word("report"), Kind::word("cancel")];
+    Kind::Either([fact_kind()].into_iter().chain(words).collect())
+}
+
+/// A moment that servers see, or the clock.
+pub(crate) fn fact_kind() -> Kind {
+    Kind::one_key(
         "a moment",
         &[
             (
@@ -64,8 +75,7 @@ pub(crate) fn kind() -> Kind {
             }),
             ("fired", "the step with this name happened", Kind::text),
         ],
-    );
-    forms.or_word("report")
+    )
 }
 
 /// A moment.
@@ -75,11 +85,22 @@ pub(crate) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
         if word == "report" {
             return Some(Moment::Report);
         }
+        if word == "cancel" {
+            return cancel(node, scope);
+        }
         if NOT_YET.contains(&word) {
             not_yet(&node.span, word, scope.out);
             return None;
         }
         return node.wrong("a moment", FORMS, scope.out);
+    }
+    fact(node, scope)
+}
+
+/// A moment that servers see, or the clock: one that a client can be told at.
+pub(crate) fn fact(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
+    if !matches!(node.value, Value::Map(_)) {
+        return node.wrong("this moment", FACTS, scope.out);
     }
     let (key, value) = node.tagged("a moment", scope.out)?;
     match key.text.as_str() {
@@ -92,6 +113,26 @@ pub(crate) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
             None
         }
     }
+}
+
+fn cancel(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
+    if scope.cancels {
+        return Some(Moment::Cancel);
+    }
+    scope
+        .out
+        .report(
+            ids::NO_CANCEL,
+            &node.span,
+            "nothing is cancelled in this scenario",
+        )
+        .label("this moment never comes")
+        .help(
+            "add `cancel: { when: { delivered: { server: api, count: 1 } } }` to the scenario, \
+             or write another moment",
+        )
+        .beyond_schema();
+    None
 }
 
 fn delivered(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {

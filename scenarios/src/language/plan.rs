@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::assertions::Assertion;
 use crate::faults::Fault;
 use crate::manifest::{Ability, OperationName};
+use crate::moment::Moment;
 use crate::template::Template;
 use crate::verdict::{Axis, FindingName, Level};
 
@@ -54,6 +55,9 @@ pub struct Plan {
     /// Deliveries, by server, after which the client is stopped without a
     /// finding.
     pub enough: BTreeMap<String, u64>,
+    /// The order to cancel a call; none: nothing is cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<Cancel>,
     /// What must, should or may be seen.
     pub expect: Vec<Expectation>,
     /// The defect of the reference client that this case catches, when it does.
@@ -72,6 +76,24 @@ impl Plan {
     pub fn is_over_cap(&self, requests: u64, connections: u64) -> bool {
         requests.max(connections) > self.cap
     }
+}
+
+/// The order to cancel a call. It must be given while the call is open, or the
+/// cell proves nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// Where it stands in the file.
+    pub line: u32,
+    /// Number of the call.
+    pub call: u32,
+    /// The moment that it waits for.
+    pub when: Moment,
+    /// How long after it the order is given.
+    pub later: Duration,
+    /// True where the order is switched off: it is never given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
 }
 
 /// `area/name[column=value,...]`.

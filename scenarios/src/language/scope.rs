@@ -14,6 +14,8 @@ pub struct Scope<'a> {
     pub calls: &'a [Call],
     /// What the client is told to keep to.
     pub limits: &'a Limits,
+    /// Whether a call is cancelled.
+    pub cancels: bool,
     /// The level of the expectation; `{}` is allowed only at `info`.
     pub level: Level,
     /// Where mistakes go.

@@ -91,6 +91,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("literal", Ability::Literal),
     ("calls", Ability::Calls),
     ("at-once", Ability::AtOnce),
+    ("cancels", Ability::Cancels),
     ("streams-body", Ability::StreamsBody),
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),

@@ -173,6 +173,8 @@ pub enum Ability {
     Calls,
     /// Several calls at the same time by one client object.
     AtOnce,
+    /// Gives up a call when its caller wants it no more.
+    Cancels,
     /// A body handed over as a stream.
     StreamsBody,
     /// Follows redirects.

@@ -104,7 +104,14 @@ const SEVERAL_ADDRESSES: &str =
 
 /// Why no policy can be computed from a case, whatever the client; none when it
 /// can.
-pub fn not_computable(servers: &[ServerPlan], calls: &[Call]) -> Option<&'static str> {
+pub fn not_computable(
+    servers: &[ServerPlan],
+    calls: &[Call],
+    cancels: bool,
+) -> Option<&'static str> {
+    if cancels {
+        return Some("a call is cancelled, and no policy says how far it has come by then");
+    }
     let at_localhost = |call: &Call| match &call.request {
         Request::Literal { url, .. } => url.is_at_localhost(),
         Request::Operation { .. } => false,

@@ -38,6 +38,7 @@ pub(crate) fn plan(servers: impl IntoIterator<Item = ServerPlan>) -> Plan {
         quiet: Duration::from_millis(300),
         cap: 200,
         enough: BTreeMap::new(),
+        cancel: None,
         expect: Vec::new(),
         proves: None,
     }

@@ -11,7 +11,7 @@ use crate::plan::{CaseName, Plan, Proves};
 use crate::verdict::FindingName;
 
 use super::columns::Row;
-use super::{Known, checks, columns, expect, limits, servers, tags::TAGS, work};
+use super::{Known, cancel, checks, columns, expect, limits, servers, tags::TAGS, work};
 use crate::reading::Reading;
 
 /// The keys of a scenario.
@@ -47,6 +47,7 @@ pub(super) static KEYS: Keys = Keys::new(
             "deliveries after which the client is stopped without a finding",
             || Kind::names(ANY_TEXT, 0..=usize::MAX, Kind::Number(1..=MOST_REQUESTS)),
         ),
+        ("cancel", "a call that is cancelled, and when", cancel::kind),
         (
             "sweep",
             "columns with their values; every combination is a case",
@@ -85,11 +86,13 @@ pub(super) static KEYS: Keys = Keys::new(
     ("idle", "`limits`"),
     ("total", "`limits`"),
     ("redirects", "`limits`"),
+    ("when", "`cancel`, or a step"),
+    ("later", "`cancel`"),
     ("defect", "`proves`"),
     ("finding", "`proves`"),
 ])
 .not_yet(&[
-    "names", "stream", "job", "batch", "cancel", "crash", "fleet", "language",
+    "names", "stream", "job", "batch", "crash", "fleet", "language",
 ]);
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -140,12 +143,15 @@ pub(super) fn plan(
     let enough = enough(&document, cap, reading);
     let proves = proves(&document, written, row, known, reading.out);
     let (mut servers, calls, limits) = (servers?, calls?, limits?);
-    let expect = expect::expect(&document, (&servers, &calls, &limits), reading);
+    let cancel = cancel::cancel(&document, (&servers, &calls, &limits), reading);
+    let cancels = document.get("cancel").is_some();
+    let expect = expect::expect(&document, (&servers, &calls, &limits, cancels), reading);
     checks::require_what_can_be_known(&mut servers, &calls, reading);
     let needs = limits::all_needs(
         &document,
         written_needs?,
         (&servers, &calls, &limits),
+        cancels,
         reading.out,
     );
     let plan = Plan {
@@ -164,6 +170,7 @@ pub(super) fn plan(
         quiet: quiet?,
         cap: cap?,
         enough: enough?,
+        cancel: cancel?,
         expect: expect?,
         proves: proves?,
     };

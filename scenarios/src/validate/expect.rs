@@ -97,7 +97,7 @@ pub const FINDINGS: &[FindingName] = &[
     FindingName::TooManyInFlight,
 ];
 
-type Case<'a> = (&'a [ServerPlan], &'a [Call], &'a Limits);
+type Case<'a> = (&'a [ServerPlan], &'a [Call], &'a Limits, bool);
 
 /// Reads all expectations, in the order of the file within each level.
 pub(super) fn expect(
@@ -139,7 +139,7 @@ fn word(level: Level) -> &'static str {
 fn entry(
     node: &Node,
     level: Level,
-    (servers, calls, limits): Case<'_>,
+    (servers, calls, limits, cancels): Case<'_>,
     reading: &mut Reading<'_>,
 ) -> Option<Expectation> {
     let entries = node.map("an expectation", reading.out)?;
@@ -153,6 +153,7 @@ fn entry(
         servers,
         calls,
         limits,
+        cancels,
         level,
         out: reading.out,
     };
@@ -194,7 +195,7 @@ fn only_assertion<'n>(
 }
 
 /// The number of a call that is made.
-fn call_number(node: &Node, most: u64, reading: &mut Reading<'_>) -> Option<u64> {
+pub(super) fn call_number(node: &Node, most: u64, reading: &mut Reading<'_>) -> Option<u64> {
     let what = "the number of a call";
     let number = node.number(what, 1..=MOST_CALLS, reading.out)?;
     if number > most {

@@ -126,6 +126,7 @@ const IMPLIED: &[(&str, &str)] = &[
     ("literal", "a call with a method and a URL"),
     ("calls", "`calls`"),
     ("at-once", "`at_once`"),
+    ("cancels", "`cancel`"),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -173,11 +174,15 @@ pub(super) fn all_needs(
     document: &Fields<'_>,
     written: Vec<Ability>,
     (servers, calls, limits): (&[ServerPlan], &[Call], &Limits),
+    cancels: bool,
     out: &mut Diagnostics,
 ) -> BTreeSet<Ability> {
     let mut needs = implied(servers, calls, limits);
     if document.get("calls").is_some() {
         needs.insert(Ability::Calls);
+    }
+    if cancels {
+        needs.insert(Ability::Cancels);
     }
     let nodes = document
         .get("needs")

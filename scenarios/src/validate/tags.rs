@@ -6,6 +6,7 @@ pub const TAGS: &[(&str, &str)] = &[
         "billing",
         "sending again costs money or makes a second thing",
     ),
+    ("cancel", "calls that their caller wants no more"),
     ("body", "the content of requests or answers"),
     ("connect", "faults before a connection can be used"),
     ("error", "how errors are told"),

@@ -141,6 +141,7 @@ fn an_idle_end_has_its_proof_before_it() {
 fn a_close_after_no_time_stands_right_behind_the_bytes_with_which_its_fin_comes() {
     let bare = Raw {
         parts: vec![RawPart::Text(Template::text("<html>"))],
+        end: None,
     };
     let closes = |end| {
         let then = StepPlan {
@@ -160,6 +161,7 @@ fn a_close_after_no_time_stands_right_behind_the_bytes_with_which_its_fin_comes(
     );
     let page = Raw {
         parts: vec![RawPart::Text(Template::text("HTTP/1.0 200 OK\r\n\r\nok"))],
+        end: None,
     };
     let whole = |end| {
         let then = StepPlan {
@@ -169,6 +171,29 @@ fn a_close_after_no_time_stands_right_behind_the_bytes_with_which_its_fin_comes(
         program(&then).answer.expect("an answer").whole
     };
     assert!(whole(IdleEnd::Close) && !whole(IdleEnd::Reset));
+}
+
+#[test]
+fn raw_bytes_are_taken_or_acknowledged_before_the_connection_ends() {
+    let raw = |end| {
+        let parts = vec![RawPart::Text(Template::text("HTTP/1.1 200 OK\r\n\r\nok"))];
+        let end = Some(end);
+        program(&step(Fault::Raw(Raw { parts, end })))
+    };
+    let closed = raw(End::Close);
+    let expected = ["send 21", "AwaitAcknowledged", "fired", "End(Close)"];
+    assert_eq!(acts(&closed)[1..], expected);
+    assert!(closed.answer.expect("an answer").whole, "FIN ends it");
+    let reset = raw(End::Reset);
+    let expected = [
+        "send 21",
+        "AwaitAcknowledged",
+        "AwaitTaken",
+        "fired",
+        "End(Reset)",
+    ];
+    assert_eq!(acts(&reset)[1..], expected);
+    assert!(!reset.answer.expect("an answer").whole);
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn raw_parts_are_writes_of_their_own() {
         RawPart::Pause(Duration::from_millis(5)),
         RawPart::Hex(b"\nok".to_vec()),
     ];
-    let program = program(&step(Fault::Raw(Raw { parts })));
+    let program = program(&step(Fault::Raw(Raw { parts, end: None })));
     assert!(
         program.verbatim,
         "whatever the method, raw bytes go out as written"

@@ -125,7 +125,18 @@ impl<T: Transport> Connection<T> {
     pub(crate) async fn hang(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
         self.go_on().await;
         let since = self.now();
-        self.still_there()?;
+        if let Err(stop) = self.still_there() {
+            let sent = self
+                .exchange
+                .as_ref()
+                .is_some_and(|exchange| exchange.sent > 0);
+            let took_all = self.left_with_what_was_sent() && self.transport.unacknowledged() == 0;
+            if sent && took_all {
+                let due = self.due();
+                self.fired(self.current(), proof, super::LEFT_BEFORE_SILENCE, due);
+            }
+            return Err(stop);
+        }
         let fact = "left hanging, the connection open";
         self.fired(self.current(), proof, fact, since);
         Err(self.leaving().await)

@@ -5,11 +5,12 @@
 use std::time::Duration;
 
 use super::expectation::wants_content;
+use super::{LEFT_BEFORE_A_PART, LEFT_BEFORE_SILENCE};
 use crate::connection::{Connection, Part, Proof, micros};
 use crate::event::{Lane, What};
 use crate::route::path_of;
 use crate::transport::Transport;
-use crate::wire::{Effect, KeySource, WireStep};
+use crate::wire::{Effect, End, KeySource, WireStep};
 use crate::works::Work;
 
 impl<T: Transport> Connection<T> {
@@ -76,9 +77,40 @@ impl<T: Transport> Connection<T> {
                     });
                     self.fired(Some(exchange.number), proof, "", exchange.due);
                 }
-                _ => return,
+                _ => {
+                    let (number, due) = (exchange.number, exchange.due);
+                    let began = exchange.sent > exchange.continued;
+                    if let Some((words, fact)) = self.left_before(step, behind).filter(|_| began) {
+                        let lane = Lane::Step(id);
+                        self.fired(Some(number), Some(Proof { lane, words }), fact, due);
+                        self.end_script();
+                    }
+                    return;
+                }
             }
             self.has_done(step);
+        }
+    }
+
+    /// What was to come when the client ended with all that was sent before it:
+    /// it would have met a wait, or silence. The proof's words, and the fact.
+    fn left_before(
+        &self,
+        step: &WireStep,
+        behind: &[WireStep],
+    ) -> Option<(&'static str, &'static str)> {
+        if !self.left_with_what_was_sent() {
+            return None;
+        }
+        match (step, behind) {
+            (WireStep::Fired(words), [WireStep::End(End::Hang), ..]) => {
+                let took_all = self.transport.unacknowledged() == 0;
+                took_all.then_some((*words, LEFT_BEFORE_SILENCE))
+            }
+            (WireStep::Wait(_) | WireStep::Drip { .. }, _) => {
+                first_proof(behind).map(|words| (words, LEFT_BEFORE_A_PART))
+            }
+            _ => None,
         }
     }
 
@@ -170,6 +202,14 @@ impl<T: Transport> Connection<T> {
             }
         }
     }
+}
+
+/// The words of the first proof in these steps.
+pub(super) fn first_proof(steps: &[WireStep]) -> Option<&'static str> {
+    steps.iter().find_map(|step| match step {
+        WireStep::Fired(words) => Some(*words),
+        _ => None,
+    })
 }
 
 /// Whether a proof that stands before these steps says nothing about them.

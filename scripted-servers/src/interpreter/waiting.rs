@@ -70,6 +70,16 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    /// Whether the peer has left with what was sent before it: it took all and
+    /// sent FIN, or reset a connection on which something lay unread.
+    pub(super) fn left_with_what_was_sent(&self) -> bool {
+        match self.transport.ending() {
+            Some(Ending::Fin) => self.transport.unacknowledged() == 0,
+            Some(Ending::Reset) => self.transport.was_reset_open(),
+            None => false,
+        }
+    }
+
     /// Waits until the peer has ended the connection, leaving unread what is.
     pub(super) async fn leaving(&mut self) -> Stop {
         let how = self.transport.ended().await;

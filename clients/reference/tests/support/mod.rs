@@ -14,6 +14,7 @@ use std::time::Duration;
 use client_kit::conformance::Seen;
 use client_kit::messages::Messages;
 use client_kit::protocol::{Body, Call, Limits, Message, Shown, VERSION, Work};
+use client_kit::session::Controls;
 use reference_client::defects::Defects;
 use rustix::net::sockopt::set_socket_linger;
 
@@ -176,7 +177,17 @@ impl Write for Sink {
 }
 
 /// Makes the calls with one client and returns all that it said.
-pub(crate) fn make(mut calls: Vec<Call>, limits: Limits, defects: &Defects) -> Vec<Message> {
+pub(crate) fn make(calls: Vec<Call>, limits: Limits, defects: &Defects) -> Vec<Message> {
+    make_unless(calls, limits, defects, &Controls::default())
+}
+
+/// As [`make`], with somebody who may cancel calls meanwhile.
+pub(crate) fn make_unless(
+    mut calls: Vec<Call>,
+    limits: Limits,
+    defects: &Defects,
+    controls: &Controls,
+) -> Vec<Message> {
     for (id, call) in (1..).zip(&mut calls) {
         call.id = id;
     }
@@ -186,7 +197,7 @@ pub(crate) fn make(mut calls: Vec<Call>, limits: Limits, defects: &Defects) -> V
         limits,
     };
     let sink = Sink::default();
-    reference_client::program::run(&work, defects, &Messages::to(sink.clone())).unwrap();
+    reference_client::program::run(&work, defects, &Messages::to(sink.clone()), controls).unwrap();
     let bytes = sink.0.lock().unwrap().clone();
     let lines = String::from_utf8(bytes).unwrap();
     lines

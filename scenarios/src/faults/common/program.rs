@@ -47,6 +47,22 @@ impl<'s> Program<'s> {
         self.steps
     }
 
+    /// The connection ends behind what was sent, which is the fault.
+    pub(in crate::faults) fn cut(mut self, end: End) -> Vec<WireStep> {
+        self.steps.push(WireStep::AwaitAcknowledged);
+        // RST throws away what the client has not read yet, so that it would
+        // see one error or another by chance.
+        if end == End::Reset {
+            self.steps.push(WireStep::AwaitTaken);
+        }
+        let proof = match end {
+            End::Reset => "the bytes before it were taken, then RST",
+            End::Close | End::HalfClose => "the bytes before it were acknowledged, then FIN",
+            End::Hang => "the bytes before it were acknowledged, then silence",
+        };
+        self.end(proof, end)
+    }
+
     /// All bytes were sent; the connection stays, or something becomes of it when
     /// it stays idle.
     pub(in crate::faults) fn keep(mut self, with: &Rendering<'_>) -> Vec<WireStep> {

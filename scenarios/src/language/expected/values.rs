@@ -110,7 +110,8 @@ fn by_policy(node: &Node, what: &str, computed: bool, scope: &mut Scope<'_>) -> 
     if !node.is_word("by-policy") {
         return Some(false);
     }
-    if computed && let Some(why) = policy::not_computable(scope.servers, scope.calls) {
+    if computed && let Some(why) = policy::not_computable(scope.servers, scope.calls, scope.cancels)
+    {
         scope
             .out
             .report(

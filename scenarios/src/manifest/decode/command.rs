@@ -133,6 +133,14 @@ pub(super) fn abilities_agree(
     abilities: &[Ability],
     out: &mut Diagnostics,
 ) {
+    if abilities.contains(&Ability::Cancels)
+        && let Some(node) = fields.get("abilities")
+    {
+        let title = "a command can not be told to cancel a call";
+        out.report(ids::ABILITY_MISMATCH, &node.span, title)
+            .label("`cancels` needs a program that reads its stdin meanwhile")
+            .help("remove `cancels`, or write an adapter");
+    }
     for (word, ..) in LIMITS.known {
         let ability = ABILITIES.iter().find(|(name, _)| name == word);
         let able = ability.is_some_and(|(_, ability)| abilities.contains(ability));

@@ -202,7 +202,7 @@ fn an_upload_that_is_answered_early_may_or_may_not_be_finished() {
 fn raw_bytes_are_an_answer_a_silence_or_nonsense() {
     let raw = |text: &str| {
         let parts = vec![RawPart::Text(Template::text(text)), RawPart::Pause(ms(5))];
-        one([step(Fault::Raw(Raw { parts }))]).limits(limits(Some(500), None))
+        one([step(Fault::Raw(Raw { parts, end: None }))]).limits(limits(Some(500), None))
     };
     let outcome = |case: &Plan| predict(case, &client([])).outcome(1);
     let whole = raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");

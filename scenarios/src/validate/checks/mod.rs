@@ -162,12 +162,13 @@ fn entries(node: &Node) -> &[(Key, Node)] {
 }
 
 fn nothing_required(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_>) {
-    let required = plan.servers.iter().any(|server| {
-        let steps = server.queues.iter().flat_map(|queue| &queue.steps);
-        server.required.listen
-            || server.required.connection.is_some()
-            || steps.into_iter().any(|step| step.required)
-    });
+    let required = plan.cancel.is_some()
+        || plan.servers.iter().any(|server| {
+            let steps = server.queues.iter().flat_map(|queue| &queue.steps);
+            server.required.listen
+                || server.required.connection.is_some()
+                || steps.into_iter().any(|step| step.required)
+        });
     let mut servers = plan.servers.iter();
     let unknowable = servers.any(|server| server.listen.first() == PortState::Refuse);
     if !required && let Some((key, _)) = document.entry("servers") {

@@ -22,7 +22,7 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
             reading
                 .out
                 .report(ids::BEYOND_QUIET, &node.span, "nobody watches for so long")
-                .label(format!("{time:?} behind the report"))
+                .label(format!("{time:?} behind the last report"))
                 .help(format!(
                     "raise `quiet` (now {:?}), after which the client is told to end",
                     view.plan.quiet
@@ -36,20 +36,28 @@ fn watched(assertion: &Assertion) -> Option<Duration> {
     match assertion {
         Assertion::ClientClosed(closed) => {
             let closing = closed.is.as_ref()?;
-            (closing.from == Moment::Report).then_some(closing.within)
+            is_near_the_end(&closing.from).then_some(closing.within)
         }
         Assertion::Window(window) => match &window.until {
-            Until::For(time) => (window.from == Moment::Report).then_some(*time),
+            Until::For(time) => is_near_the_end(&window.from).then_some(*time),
             Until::To(_) => None,
         },
         _ => None,
     }
 }
 
+/// Whether a client may be told to end soon after it: a call that is cancelled
+/// reports at once.
+fn is_near_the_end(moment: &Moment) -> bool {
+    matches!(moment, Moment::Report | Moment::Cancel)
+}
+
 /// The names of steps that any moment of the case uses.
 fn used(plan: &Plan) -> Vec<&str> {
     let moments = plan.expect.iter().flat_map(|one| one.assertion.moments());
+    let cancel = plan.cancel.iter().map(|cancel| &cancel.when);
     moments
+        .chain(cancel)
         .filter_map(|moment| match moment {
             Moment::Fired(name) => Some(name.as_str()),
             _ => None,

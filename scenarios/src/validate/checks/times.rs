@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::document::{Span, ids};
+use crate::moment::Moment;
 use crate::plan::StepPlan;
 
 use super::View;
@@ -64,6 +65,22 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
             say(
                 span,
                 format!("the last phase comes after {change:?}"),
+                reading,
+            );
+        }
+    }
+    if let Some(cancel) = &plan.cancel
+        && let Some((key, _)) = view.document.entry("cancel")
+    {
+        let after = match cancel.when {
+            Moment::After(after) => after,
+            _ => Duration::ZERO,
+        };
+        let order = after.saturating_add(cancel.later);
+        if order >= plan.deadline {
+            say(
+                &key.span,
+                format!("the order comes after {order:?}"),
                 reading,
             );
         }
