@@ -96,7 +96,7 @@ impl WireProgram {
 }
 
 /// The facts of an answer that the wire alone does not tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Status code on the wire; none where the bytes are no status line.
