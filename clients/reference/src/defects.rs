@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 )]
 pub enum Defect {
     AcceptsConflictingLengths,
+    AcceptsListWithoutItsEnd,
     AcceptsMissingLastChunk,
     AcceptsResetAsEnd,
     AcceptsShortBody,
@@ -57,6 +58,7 @@ pub enum Defect {
     SaysNotSentOnTimeout,
     SendsTwice,
     SleepsThroughCancel,
+    StartsListsAgain,
     StaysAtTheFirstOrigin,
     SwallowsErrors,
     TakesInterimAsFinal,
@@ -76,6 +78,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::AcceptsConflictingLengths,
         "accepts-conflicting-lengths",
         "of several Content-Lengths that differ it takes the first",
+    ),
+    (
+        Defect::AcceptsListWithoutItsEnd,
+        "accepts-list-without-its-end",
+        "a list of events counts as whole without its last event",
     ),
     (
         Defect::AcceptsMissingLastChunk,
@@ -287,6 +294,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::SleepsThroughCancel,
         "sleeps-through-cancel",
         "a wait between two attempts does not end with a cancel, and the next attempt is made",
+    ),
+    (
+        Defect::StartsListsAgain,
+        "starts-lists-again",
+        "a list that broke off is asked for again, and its first events are given twice",
     ),
     (
         Defect::StaysAtTheFirstOrigin,

@@ -138,6 +138,34 @@ fn bodies() -> Vec<Case> {
     ]
 }
 
+fn lists() -> Vec<Case> {
+    let list = |server: &Server| {
+        let mut list = call("GET", server.url("/"));
+        list.stream = Some(client_kit::protocol::Stream {
+            ends_with: Some("end".to_owned()),
+        });
+        vec![list]
+    };
+    let head = "HTTP/1.1 200 OK\r\n\r\n";
+    let begun = format!("{head}id: 1\ndata: a\n\n");
+    let whole = format!("{begun}data: end\n\n");
+    vec![
+        Case::new(Defect::AcceptsListWithoutItsEnd, "", vec![close(&begun)])
+            .calls(list)
+            .tells("GET:0 -> ANSWER_TRUNCATED [1]", "GET:0 -> 200:15 [1]"),
+        Case::new(
+            Defect::StartsListsAgain,
+            "",
+            vec![reset(&begun), close(&whole)],
+        )
+        .calls(list)
+        .tells(
+            "GET:0 -> ANSWER_TRUNCATED [1]",
+            "GET:0 GET:0 -> 200:26 [1,1]",
+        ),
+    ]
+}
+
 fn reports() -> Vec<Case> {
     let silent = Act::Silent(Duration::from_millis(400));
     vec![
@@ -414,6 +442,7 @@ fn uploads() -> Vec<Case> {
 fn cases() -> Vec<Case> {
     let all = [
         bodies(),
+        lists(),
         reports(),
         retries(),
         redirects(),

@@ -10,6 +10,7 @@ pub mod connections;
 pub mod delivered;
 pub mod elapsed;
 pub mod error;
+pub mod events;
 pub mod gap;
 pub mod header;
 pub mod honest;
@@ -118,6 +119,8 @@ assertions! {
     Status(Expected<u16>) in status;
     /// The content that the client shows.
     Body(body::BodyExpected) in body;
+    /// Events of a list that were lost or came twice.
+    Events(events::EventsExpected) in events;
     /// Time from the work to the report.
     Elapsed(Expected<Duration>) in elapsed;
     /// Time from the end of one attempt to the begin of the next.
@@ -199,7 +202,7 @@ pub struct Entry {
 }
 
 /// Assertions of the language that this version does not know yet.
-pub const NOT_YET: &[&str] = &["lookups", "running", "events", "progress"];
+pub const NOT_YET: &[&str] = &["lookups", "running", "progress"];
 
 /// The words that name an assertion.
 pub fn words() -> impl Iterator<Item = &'static str> + Clone {

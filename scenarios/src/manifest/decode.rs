@@ -92,6 +92,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("calls", Ability::Calls),
     ("at-once", Ability::AtOnce),
     ("cancels", Ability::Cancels),
+    ("streams", Ability::Streams),
     ("streams-body", Ability::StreamsBody),
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),

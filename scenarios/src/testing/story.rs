@@ -246,6 +246,7 @@ impl Story {
             call,
             shown,
             claim: None,
+            events: None,
         };
         self.client(at, ClientEvent::Report(report))
     }

@@ -127,6 +127,7 @@ const IMPLIED: &[(&str, &str)] = &[
     ("calls", "`calls`"),
     ("at-once", "`at_once`"),
     ("cancels", "`cancel`"),
+    ("streams", "`stream`"),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -213,6 +214,9 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
                 needs.insert(Ability::StreamsBody);
             }
         }
+    }
+    if calls.iter().any(|call| call.stream.is_some()) {
+        needs.insert(Ability::Streams);
     }
     if calls.iter().any(Call::is_resumable) {
         needs.insert(Ability::Resumes);

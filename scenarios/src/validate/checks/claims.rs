@@ -43,7 +43,7 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
                 )
                 .label(why)
                 .help(
-                    "expect something of each request alone, or let the client send more than once",
+                    "expect something of each request alone, or let the client do what is compared",
                 );
         }
         above_cap(view, expectation, node, reading);
@@ -142,6 +142,9 @@ fn nothing_to_compare(view: &View<'_>, expectation: &Expectation) -> Option<&'st
             Some(Field::Distinct) if view.plan.calls.len() == 1 => Some("there is one call only"),
             _ => None,
         },
+        Assertion::Events(_) if view.plan.calls.iter().all(|call| call.stream.is_none()) => {
+            Some("the work is no `stream`, so no client tells of events")
+        }
         Assertion::SentBody(all) => {
             let compares = all.iter().any(|one| one.is == Some(SentBody::Same));
             (once && compares).then_some("each call sends one request only")
