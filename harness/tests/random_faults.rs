@@ -125,6 +125,7 @@ fn behaviour() -> impl Strategy<Value = String> {
                 .to_owned()
         ),
         Just("respond: { status: 200, surplus: { text: \"more\" } }".to_owned()),
+        Just("slow_read: { bytes: 1, every: 3ms }\n        respond: { status: 200 }".to_owned()),
         Just("continue: never\n        respond: { status: 200 }".to_owned()),
         Just("raw: [ { text: \"HTTP/1.1 2x0 OK\\r\\n\\r\\n\" } ]".to_owned()),
         Just(
@@ -137,7 +138,11 @@ fn behaviour() -> impl Strategy<Value = String> {
 fn scripted() -> impl Strategy<Value = Scripted> {
     let connection = prop::sample::select(vec!["serve", "serve", "reset", "close"]);
     let method = prop::sample::select(vec!["GET", "POST", "PUT", "DELETE"]);
-    let applies = prop::sample::select(vec!["", "applies: order\n        "]);
+    let applies = prop::sample::select(vec![
+        "",
+        "applies: order\n        ",
+        "applies: order\n        takes: 600ms\n        ",
+    ]);
     (
         prop::collection::vec(connection, 0..3),
         prop::collection::vec((applies, behaviour()), 1..5),

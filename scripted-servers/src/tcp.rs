@@ -29,6 +29,8 @@ pub(crate) struct Tcp {
     dry: AtomicBool,
     empty_at: Duration,
     fin_sent: bool,
+    /// A RST was met that came behind no FIN. The kernel tells it once.
+    reset_open: AtomicBool,
     /// The first thing that the kernel did not tell or do.
     doubt: OnceLock<String>,
 }
@@ -49,6 +51,7 @@ impl Tcp {
             dry: AtomicBool::new(false),
             empty_at: Duration::ZERO,
             fin_sent: false,
+            reset_open: AtomicBool::new(false),
             doubt: OnceLock::new(),
         }
     }
@@ -78,6 +81,13 @@ impl Tcp {
         ));
     }
 
+    /// Behind a FIN the kernel calls a RST a broken pipe.
+    fn look_how_reset(&self, error: &io::Error) {
+        if error.kind() == io::ErrorKind::ConnectionReset {
+            self.reset_open.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Lets tokio forget that the socket was readable, so that the next wait is
     /// for something new.
     fn forget_readable(stream: &TcpStream) {
@@ -101,6 +111,9 @@ impl Transport for Tcp {
                 });
                 (read, arrived)
             });
+        if let Err(error) = &outcome {
+            self.look_how_reset(error);
+        }
         let emptied = match &outcome {
             Ok((read, _)) => 0 < *read && *read < into.len(),
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
@@ -119,7 +132,9 @@ impl Transport for Tcp {
 
     fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &self.stream {
-            Some(stream) => stream.try_write(bytes),
+            Some(stream) => stream.try_write(bytes).inspect_err(|error| {
+                self.look_how_reset(error);
+            }),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
@@ -179,6 +194,15 @@ impl Transport for Tcp {
             TcpState::Over if self.fin_sent => Some(Ending::Fin),
             TcpState::Over => Some(Ending::Reset),
         }
+    }
+
+    fn was_reset_open(&self) -> bool {
+        if let Some(stream) = &self.stream
+            && let Ok(Some(error)) = stream.take_error()
+        {
+            self.look_how_reset(&error);
+        }
+        self.reset_open.load(Ordering::Relaxed)
     }
 
     fn unread(&self) -> u64 {

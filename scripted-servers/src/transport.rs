@@ -42,6 +42,11 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// The peer's FIN or RST, if it has arrived.
     fn ending(&self) -> Option<Ending>;
 
+    /// Whether the peer's RST came from a socket that had not sent FIN: it gave
+    /// up with bytes unread, or of its own accord. A RST behind a FIN says that
+    /// bytes came too late for anybody.
+    fn was_reset_open(&self) -> bool;
+
     /// Bytes that have arrived and are not read.
     fn unread(&self) -> u64;
 

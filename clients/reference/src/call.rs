@@ -91,6 +91,12 @@ impl Client {
             done = done.saturating_add(1);
             let ended = self.attempt(again.as_ref().unwrap_or(request), &patience, &mut history);
             let ended = self.listened(ended, &history);
+            let begun = ended.as_ref().is_err_and(|failure| failure.answered);
+            if begun && self.defects.has(Defect::AnnouncesSuccessEarly) {
+                reporter
+                    .messages
+                    .progress(reporter.call, State::Succeeded)?;
+            }
             reporter.events = history.listening.as_ref().map(Listening::ids);
             let wait = self.wait(repeatable, &ended, done, &patience);
             let Some(wait) = wait.filter(|_| self.may_begin_again(&history)) else {

@@ -128,7 +128,8 @@ impl Connection {
     }
 
     /// Waits for bytes and adds them to those that have arrived. `enough` is a
-    /// further limit of the caller, `most` the bytes it can use.
+    /// further limit of the caller, `most` the bytes it can use. The limits hold
+    /// for a peer that never stops sending, too.
     pub(crate) fn receive(
         &mut self,
         patience: &Patience,
@@ -136,6 +137,7 @@ impl Connection {
         most: usize,
     ) -> Result<(), Stop> {
         let mut piece = vec![0; most.min(PIECE)];
+        reached(patience.deadline, enough)?;
         loop {
             match self.stream.read(&mut piece) {
                 Ok(0) => return Err(self.broken.take().map_or(Stop::Closed, Stop::Broken)),
@@ -207,6 +209,17 @@ impl Connection {
                 Err(error) => return Err(Stop::Broken(error.into())),
             }
         }
+    }
+}
+
+/// Whether a limit is over that counts from no byte.
+fn reached(total: Option<Instant>, enough: Option<Instant>) -> Result<(), Stop> {
+    let now = clock::now();
+    let is_over = |limit: Option<Instant>| limit.is_some_and(|limit| limit <= now);
+    match (is_over(total), is_over(enough)) {
+        (_, true) => Err(Stop::Enough),
+        (true, false) => Err(Stop::Total),
+        (false, false) => Ok(()),
     }
 }
 

@@ -13,11 +13,13 @@ use std::fmt::Write as _;
     reason = "LIST says of each what it does, and --help prints it"
 )]
 pub enum Defect {
+    AcceptsBrokenCoding,
     AcceptsConflictingLengths,
     AcceptsListWithoutItsEnd,
     AcceptsMissingLastChunk,
     AcceptsResetAsEnd,
     AcceptsShortBody,
+    AnnouncesSuccessEarly,
     BeginsASecondSession,
     CountsAttemptsAsRetries,
     CountsRetriesAsAttempts,
@@ -32,6 +34,8 @@ pub enum Defect {
     IgnoresAtOnce,
     IgnoresRetryAfter,
     IgnoresRetryAfterDate,
+    IgnoresUnreadableLength,
+    KeepsEveryConnection,
     KeepsPostOn303,
     KeepsSecretsAcrossOrigins,
     NeverRetries,
@@ -75,6 +79,11 @@ pub enum Defect {
 /// Every defect with its name and what it does.
 pub const LIST: &[(Defect, &str, &str)] = &[
     (
+        Defect::AcceptsBrokenCoding,
+        "accepts-broken-coding",
+        "content counts as whole where its coding is cut short or wrong",
+    ),
+    (
         Defect::AcceptsConflictingLengths,
         "accepts-conflicting-lengths",
         "of several Content-Lengths that differ it takes the first",
@@ -98,6 +107,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::AcceptsShortBody,
         "accepts-short-body",
         "a body shorter than its Content-Length counts as whole",
+    ),
+    (
+        Defect::AnnouncesSuccessEarly,
+        "announces-success-early",
+        "an answer that has begun is told as a success, before it is whole",
     ),
     (
         Defect::BeginsASecondSession,
@@ -164,6 +178,16 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::IgnoresRetryAfterDate,
         "ignores-retry-after-date",
         "it reads Retry-After only as seconds, not as a date",
+    ),
+    (
+        Defect::IgnoresUnreadableLength,
+        "ignores-unreadable-length",
+        "a Content-Length that is no number is taken for absent",
+    ),
+    (
+        Defect::KeepsEveryConnection,
+        "keeps-every-connection",
+        "a connection that an answer says will close is used again",
     ),
     (
         Defect::KeepsPostOn303,

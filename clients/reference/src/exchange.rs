@@ -3,7 +3,7 @@
 use client_kit::digest::BodyDigest;
 
 use crate::clock;
-use crate::codec::{Body, Fields, Head, Malformed, Shortfall};
+use crate::codec::{Body, Coding, Fields, Head, Lenience, Malformed, Shortfall};
 use crate::connection::{Connection, Sent, Stop};
 use crate::defects::{Defect, Defects};
 use crate::failure::{CANCELLED, EndedBy, Failure, Kind};
@@ -91,8 +91,11 @@ impl Exchange<'_> {
         if self.terms.defects.has(Defect::HidesMisdirection) && matches!(head.status, 407 | 421) {
             return Err(Failure::new(Kind::Unreachable, "the fetch failed"));
         }
-        let lenient = self.terms.defects.has(Defect::AcceptsConflictingLengths);
-        let body = head.body(&request.method, lenient).map_err(malformed)?;
+        let lenience = Lenience {
+            conflicting: self.terms.defects.has(Defect::AcceptsConflictingLengths),
+            unreadable: self.terms.defects.has(Defect::IgnoresUnreadableLength),
+        };
+        let body = head.body(&request.method, lenience).map_err(malformed)?;
         let mut answer = self.content(head, body)?;
         answer.reusable &= whole_request && self.connection.arrived().is_empty();
         Ok(answer)
@@ -163,6 +166,7 @@ impl Exchange<'_> {
             .error_body
             .filter(|_| !matches!(head.status, 200..=299));
         let enough = limit.map(|limit| clock::now() + limit.time);
+        let mut coding = Coding::of(&head.fields);
         let mut content = BodyDigest::new();
         let mut listening = self.listening.take();
         listening = listening.filter(|_| matches!(head.status, 200..=299));
@@ -177,10 +181,12 @@ impl Exchange<'_> {
             let arrived = self.connection.arrived();
             let arrived = arrived.get(..wanted).unwrap_or(arrived);
             let used = body.take(arrived, &mut |data| {
-                content.add(data);
-                if let Some(listening) = &mut listening {
-                    listening.hear(data);
-                }
+                coding.take(data, &mut |plain| {
+                    content.add(plain);
+                    if let Some(listening) = &mut listening {
+                        listening.hear(plain);
+                    }
+                });
             });
             let used = used.map_err(malformed)?;
             self.connection.use_up(used);
@@ -200,9 +206,16 @@ impl Exchange<'_> {
                 Err(stop) => return Err(self.cut(stop, &head, &body, &content)),
             }
         };
+        let decoded = coding.end(&mut |plain| content.add(plain));
+        if whole && !self.terms.defects.has(Defect::AcceptsBrokenCoding) {
+            decoded.map_err(malformed)?;
+        }
         Ok(Answer {
             status: head.status,
-            reusable: whole && body.is_complete() && head.keeps_connection(),
+            reusable: whole
+                && body.is_complete()
+                && (head.keeps_connection()
+                    || self.terms.defects.has(Defect::KeepsEveryConnection)),
             fields: head.fields,
             content,
             whole,

@@ -18,6 +18,8 @@ struct Case {
     script: Vec<Act>,
     calls: fn(&Server) -> Vec<Call>,
     limits: Limits,
+    /// Whether the connections are a part of what is observed.
+    counts_connections: bool,
     good: &'static str,
     bad: &'static str,
 }
@@ -34,9 +36,15 @@ impl Case {
             script,
             calls,
             limits: Limits::default(),
+            counts_connections: false,
             good: "",
             bad: "",
         }
+    }
+
+    fn counting_connections(mut self) -> Self {
+        self.counts_connections = true;
+        self
     }
 
     fn calls(mut self, calls: fn(&Server) -> Vec<Call>) -> Self {
@@ -69,18 +77,18 @@ impl Case {
     fn observe(&self, defects: &Defects, wanted: &str) -> String {
         let server = Server::start(self.script.clone());
         let messages = make((self.calls)(&server), self.limits.clone(), defects);
-        let mut observed = Self::arrived(&server, &messages);
+        let mut observed = self.arrived(&server, &messages);
         for _ in 0..200 {
             if observed == wanted {
                 break;
             }
             std::thread::park_timeout(Duration::from_millis(5));
-            observed = Self::arrived(&server, &messages);
+            observed = self.arrived(&server, &messages);
         }
         observed
     }
 
-    fn arrived(server: &Server, messages: &[Message]) -> String {
+    fn arrived(&self, server: &Server, messages: &[Message]) -> String {
         let arrived: Vec<_> = server
             .seen()
             .iter()
@@ -92,7 +100,11 @@ impl Case {
                 format!("{}:{}{auth}{guard}{key}", seen.method, seen.body.len())
             })
             .collect();
-        format!("{} -> {}", arrived.join(" "), shown(messages))
+        let on = match server.connections() {
+            count if self.counts_connections => format!(" on {count}"),
+            _ => String::new(),
+        };
+        format!("{}{on} -> {}", arrived.join(" "), shown(messages))
     }
 }
 
@@ -116,7 +128,17 @@ fn bodies() -> Vec<Case> {
     let two_lengths = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 9\r\n\r\nok";
     let long = answer(500, "", &"no ".repeat(2000));
     let interim = format!("HTTP/1.1 103 Early Hints\r\n\r\n{}", answer(200, "", "ok"));
+    let no_number = "HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nok";
+    let no_coding = answer(200, "Content-Encoding: gzip\r\n", "ok");
     vec![
+        Case::new(Defect::AcceptsBrokenCoding, "GET", vec![send(&no_coding)])
+            .tells("GET:0 -> MALFORMED_ANSWER", "GET:0 -> 200:0"),
+        Case::new(
+            Defect::IgnoresUnreadableLength,
+            "GET",
+            vec![close(no_number)],
+        )
+        .tells("GET:0 -> MALFORMED_ANSWER", "GET:0 -> 200:2"),
         Case::new(
             Defect::AcceptsConflictingLengths,
             "GET",
@@ -327,7 +349,15 @@ fn connections() -> Vec<Case> {
         |server: &Server| vec![call("GET", server.url("/1")), call("GET", server.url("/2"))];
     let surplus = format!("{}{}", answer(200, "", "a"), answer(200, "", "poison"));
     let half_closed = Act::SendHalfClose(answer(200, "", "ok"));
+    let closing = Act::Send(answer(200, "Connection: close\r\n", "ok"));
     vec![
+        Case::new(Defect::KeepsEveryConnection, "", vec![closing, ok()])
+            .calls(get_then_post)
+            .counting_connections()
+            .tells(
+                "GET:0 POST:3 on 2 -> 200:2 200:2",
+                "GET:0 POST:3 on 1 -> 200:2 200:2",
+            ),
         Case::new(
             Defect::ReplaysPostOnReusedConnection,
             "",
@@ -504,6 +534,24 @@ fn defects_of_waiting_wait_too_short_or_too_long() {
     assert!(waited("0", Some(Defect::ZeroMeansDefault)) >= second);
 }
 
+#[test]
+fn success_is_told_when_it_is_so_and_not_before() {
+    let told = |defects: &Defects| {
+        let server = Server::start(vec![reset(SHORT), ok()]);
+        let calls = vec![call("GET", server.url("/"))];
+        let messages = make(calls, Limits::default(), defects);
+        let states = messages.iter().filter_map(|message| match message {
+            Message::Progress(progress) => Some(progress.state.as_str()),
+            _ => None,
+        });
+        states.collect::<Vec<_>>().join(" ")
+    };
+    let good = told(&Defects::default());
+    assert_eq!(good, "pending working retrying succeeded");
+    let early = told(&Defects::default().with(Defect::AnnouncesSuccessEarly));
+    assert_eq!(early, "pending working succeeded retrying succeeded");
+}
+
 /// The most calls that were begun and had not reported.
 fn most_at_once(defects: &Defects) -> usize {
     let slow = Act::Drip(answer(200, "", "ok"), Duration::from_millis(10));
@@ -538,6 +586,7 @@ fn of_a_group_only_so_many_calls_are_made_at_once() {
 fn every_defect_has_a_case() {
     // Those of a cancel are in `cancel.rs`.
     let waiting = [
+        Defect::AnnouncesSuccessEarly,
         Defect::IgnoresAtOnce,
         Defect::IgnoresRetryAfter,
         Defect::IgnoresRetryAfterDate,

@@ -18,7 +18,9 @@ pub mod in_flight;
 pub mod order;
 pub mod outcome;
 pub mod per_key;
+pub mod progress;
 pub mod rate;
+pub mod running;
 pub mod sent_body;
 pub mod sent_method;
 pub mod started;
@@ -109,6 +111,8 @@ assertions! {
     Applied(Vec<EffectCount>) in applied;
     /// Effects, for each business key.
     PerKey(Vec<EffectCount>) in per_key;
+    /// Runs of effects that went on at the same time.
+    Running(Vec<EffectCount>) in running;
     /// What the client showed, in one word.
     Outcome(Expected<Outcome>) in outcome;
     /// What the client claims agrees with what the servers know.
@@ -139,6 +143,8 @@ assertions! {
     ClientClosed(client_closed::ClosedExpected) in client_closed;
     /// Requests that were begun and not answered at the same time.
     InFlight(Vec<Count>) in in_flight;
+    /// What the client says of a call meanwhile.
+    Progress(progress::ProgressExpected) in progress;
     /// The most requests in any time of some length.
     Rate(rate::RateExpected) in rate;
     /// Requests between two moments.
@@ -202,7 +208,7 @@ pub struct Entry {
 }
 
 /// Assertions of the language that this version does not know yet.
-pub const NOT_YET: &[&str] = &["lookups", "running", "progress"];
+pub const NOT_YET: &[&str] = &["lookups"];
 
 /// The words that name an assertion.
 pub fn words() -> impl Iterator<Item = &'static str> + Clone {

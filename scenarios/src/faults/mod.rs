@@ -68,7 +68,7 @@ behaviours! {
 }
 
 /// Behaviours of the language that this version does not know yet.
-pub(crate) const NOT_YET: &[&str] = &["slow_read", "takes", "through", "tunnel", "refuse_stream"];
+pub(crate) const NOT_YET: &[&str] = &["through", "tunnel", "refuse_stream"];
 
 /// What the rest of the crate asks of a fault.
 ///
@@ -327,6 +327,16 @@ impl StepPlan {
         matches!(self.request_point(), RequestPoint::Head(position) if position != Position::All)
     }
 
+    /// How long it waits between the point and the act. Without a delay an answer
+    /// waits until the application is through; no end of a connection does.
+    pub(crate) fn wait(&self) -> Duration {
+        if self.delay.is_zero() && self.fault.behaviour().answers() {
+            self.takes
+        } else {
+            self.delay
+        }
+    }
+
     /// Whether it answers before it has read all of a request.
     pub(crate) fn answers_early(&self) -> bool {
         self.reads
@@ -343,6 +353,8 @@ impl StepPlan {
     pub fn is_fault(&self) -> bool {
         !self.fault.behaviour().is_plain()
             || !self.delay.is_zero()
+            || !self.takes.is_zero()
+            || self.slow_read.is_some()
             || self.then.is_some()
             || self.answers_early()
             || self.continues != Continue::Sent

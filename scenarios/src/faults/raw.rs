@@ -5,20 +5,20 @@ mod reader;
 
 use std::time::Duration;
 
-use scripted_servers::wire::{Answer, WireProgram, WireStep};
+use scripted_servers::wire::{Answer, End, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
 
 use reader::Read;
 
 use super::common::program::Program;
-use super::common::shown::{Arrives, Comes, Met, Period, retry_after};
+use super::common::shown::{Arrives, Comes, Met, Period, end_in_words, retry_after};
 use super::{Asker, Behaviour, Entry, Fault, Listed};
 use crate::document::decode::Keys;
 use crate::document::kind::{Kind, Rule};
-use crate::document::{Node, ids};
+use crate::document::{Node, Span, Value, ids};
 use crate::manifest::ErrorKind;
 use crate::plan::StepPlan;
-use crate::reading::{Reading, content};
+use crate::reading::{Reading, content, points};
 use crate::rendering::Rendering;
 use crate::template::{Bindings, Template};
 
@@ -28,6 +28,8 @@ use crate::template::{Bindings, Template};
 pub struct Raw {
     /// Each written on its own.
     pub parts: Vec<RawPart>,
+    /// How the connection ends behind them; none: it stays.
+    pub end: Option<End>,
 }
 
 /// One write, or a pause between two.
@@ -52,12 +54,20 @@ pub(super) static ENTRY: Entry = Entry {
         example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { pause: 5ms }, { hex: "0d 0a" } ]"#,
     },
     kind: || Kind::list(Kind::Map(&KEYS)),
-    parts: &[Listed {
-        place: "raw",
-        word: "times",
-        summary: "a part again and again, in one write: very many or very long headers",
-        example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { text: "X-A: 1\r\n", times: 10000 } ]"#,
-    }],
+    parts: &[
+        Listed {
+            place: "raw",
+            word: "times",
+            summary: "a part again and again, in one write: very many or very long headers",
+            example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { text: "X-A: 1\r\n", times: 10000 } ]"#,
+        },
+        Listed {
+            place: "raw",
+            word: "end",
+            summary: "behind the last byte the connection ends: `reset`, `close`, `half-close` or `hang`",
+            example: r#"raw: [ { text: "<html>an answer of HTTP/0.9</html>" }, { end: close } ]"#,
+        },
+    ],
     decode: |node, reading| decode(node, reading).map(Fault::Raw),
 };
 
@@ -78,16 +88,27 @@ static KEYS: Keys = Keys::new(
             "with `text` or `hex`: how often, in one write",
             || Kind::Number(1..=MOST_TIMES),
         ),
+        (
+            "end",
+            "as the last part: how the connection ends: `reset`, `close`, `half-close` or `hang`",
+            points::end,
+        ),
     ],
 )
 .rules(&[
-    Rule::OneOf(&["text", "hex", "pause"]),
-    Rule::AtMostOneOf(&["times", "pause"]),
+    Rule::OneOf(FORMS),
+    Rule::AtMostOneOf(&["times", "pause", "end"]),
 ]);
+
+const FORMS: &[&str] = &["text", "hex", "pause", "end"];
 
 /// Reads the parameters.
 fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {
     let items = node.filled_list("`raw`", reading.out)?;
+    let (items, end) = match items.split_last() {
+        Some((last, before)) if is_end(last) => (before, Some(end(last, reading)?)),
+        _ => (items, None),
+    };
     let parts: Vec<_> = items.iter().map(|item| part(item, reading)).collect();
     let parts = parts.into_iter().collect::<Option<Vec<_>>>()?;
     if parts.iter().all(|part| matches!(part, RawPart::Pause(_))) {
@@ -99,7 +120,7 @@ fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {
         reading.out.last().beyond_schema();
         return None;
     }
-    let raw = Raw { parts };
+    let raw = Raw { parts, end };
     let bytes = raw.parts.iter().map(RawPart::length);
     let bytes = bytes.fold(0, u64::saturating_add);
     if bytes > MOST {
@@ -116,10 +137,42 @@ fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Raw> {
     Some(raw)
 }
 
+fn is_end(node: &Node) -> bool {
+    matches!(&node.value, Value::Map(keys) if keys.iter().any(|(key, _)| key.text == "end"))
+}
+
+fn end(node: &Node, reading: &mut Reading<'_>) -> Option<End> {
+    let fields = node.fields(&KEYS, reading.out)?;
+    let (_, _, value) = fields.one_of(FORMS, reading.out)?;
+    let end = reading.end(value)?;
+    let Some((key, _)) = fields.entry("times") else {
+        return Some(end);
+    };
+    without_bytes(&key.span, "a connection ends once", "remove it", reading);
+    None
+}
+
+fn without_bytes(at: &Span, why: &str, help: &str, reading: &mut Reading<'_>) {
+    reading
+        .out
+        .report(ids::KEY_WITHOUT, at, "`times` needs `text` or `hex`")
+        .label(why)
+        .help(help);
+}
+
 fn part(node: &Node, reading: &mut Reading<'_>) -> Option<RawPart> {
     let fields = node.fields(&KEYS, reading.out)?;
-    let (form, _, value) = fields.one_of(&["text", "hex", "pause"], reading.out)?;
+    let (form, key, value) = fields.one_of(FORMS, reading.out)?;
     let part = match form {
+        "end" => {
+            reading
+                .out
+                .report(ids::KEY_WITHOUT, &key.span, "`end` is the last part")
+                .label("nothing can be written behind the end of the connection")
+                .help("make it the last item of the list")
+                .beyond_schema();
+            return None;
+        }
         "text" => reading.template(value, "`text`").map(RawPart::Text),
         "hex" => reading.hex(value).map(RawPart::Hex),
         _ => value.duration("`pause`", reading.out).map(RawPart::Pause),
@@ -128,11 +181,13 @@ fn part(node: &Node, reading: &mut Reading<'_>) -> Option<RawPart> {
         return Some(part);
     };
     if matches!(part, RawPart::Pause(_)) {
-        reading
-            .out
-            .report(ids::KEY_WITHOUT, &key.span, "`times` needs `text` or `hex`")
-            .label("a pause is written with its whole length")
-            .help("remove it, and write a longer pause");
+        let why = "a pause is written with its whole length";
+        without_bytes(
+            &key.span,
+            why,
+            "remove it, and write a longer pause",
+            reading,
+        );
         return None;
     }
     let times = times.number("`times`", 1..=MOST_TIMES, reading.out)?;
@@ -196,9 +251,13 @@ impl Behaviour for Raw {
                 answer_from = program.steps.len();
             }
         }
+        let steps = match self.end {
+            Some(end) => program.cut(end),
+            None => program.keep(with),
+        };
         WireProgram {
-            steps: program.keep(),
-            answer: Some(answer::answer(&all)),
+            steps,
+            answer: Some(answer::answer(&all, self.ends_in_order())),
             verbatim: true,
             answer_from,
             continues: step.continues,
@@ -210,9 +269,14 @@ impl Behaviour for Raw {
         let bytes = self.bytes(to.names);
         let pauses = self.parts.iter().filter_map(RawPart::pause);
         let periods = pauses.map(|time| Period::Silent(Some(time)));
-        let mut met = match reader::read(&bytes) {
+        let mut met = match reader::read(&bytes, self.ends_in_order()) {
             Read::Malformed => Met::new(Arrives::Yes, Comes::Fails(vec![ErrorKind::Malformed])),
-            Read::Unfinished => Met::silent(Arrives::Yes),
+            Read::Unfinished => match self.end {
+                None | Some(End::Hang) => Met::silent(Arrives::Yes),
+                Some(End::Close | End::HalfClose | End::Reset) => {
+                    Met::new(Arrives::Yes, Comes::Fails(vec![ErrorKind::Truncated]))
+                }
+            },
             Read::Unclear => {
                 return Err("undocumented: what the client makes of these raw bytes".to_owned());
             }
@@ -220,14 +284,24 @@ impl Behaviour for Raw {
                 status,
                 headers,
                 clean,
-            } => Met::new(Arrives::Yes, comes(status, &headers, clean)),
+            } => Met::new(
+                Arrives::Yes,
+                comes(status, &headers, clean && self.end.is_none()),
+            ),
         };
         met.periods.splice(0..0, periods);
         Ok(met)
     }
 
     fn words(&self) -> String {
-        "raw".to_owned()
+        match self.end {
+            Some(end) => format!("raw, then {}", end_in_words(end)),
+            None => "raw".to_owned(),
+        }
+    }
+
+    fn ends_connection(&self) -> bool {
+        self.end.is_some()
     }
 
     fn own_time(&self) -> Duration {
@@ -246,6 +320,11 @@ impl Behaviour for Raw {
 }
 
 impl Raw {
+    /// Whether FIN tells the end of content that has no other.
+    fn ends_in_order(&self) -> bool {
+        matches!(self.end, Some(End::Close | End::HalfClose))
+    }
+
     fn bytes(&self, names: &Bindings) -> Vec<u8> {
         let parts = self.parts.iter();
         parts

@@ -156,7 +156,7 @@ impl Behaviour for Respond {
         }
         let steps = match self.cut {
             Some((point, end)) => writer.cut(message.offset(point), end),
-            None => writer.rest(self),
+            None => writer.rest(self, with),
         };
         WireProgram {
             steps,

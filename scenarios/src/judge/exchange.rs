@@ -41,7 +41,8 @@ pub(crate) struct Exchange {
     pub answer: Option<(Mark, Answer)>,
     /// Last byte of the answer, or of what a cut leaves of it.
     pub answered: Option<Mark>,
-    /// Bytes of its answer that were handed to the kernel.
+    /// Bytes of its answer that were handed to the kernel, with those that nobody
+    /// asked for behind it.
     pub sent_bytes: u64,
     /// How many of them the client's process has taken, with the entry that says
     /// so; none where nothing is known.
@@ -274,6 +275,9 @@ impl Exchange {
                     *handed_us
                 };
                 self.answered.get_or_insert(Mark { at_us, ..mark });
+            }
+            What::Unsolicited { bytes, .. } => {
+                self.sent_bytes = self.sent_bytes.saturating_add(*bytes);
             }
             _ => {}
         }

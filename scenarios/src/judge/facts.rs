@@ -114,8 +114,10 @@ impl EndFact {
 /// The application did something.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EffectFact {
-    /// When.
+    /// When it was through.
     pub mark: Mark,
+    /// When the application began to work on it; the same where that took no time.
+    pub began_us: u64,
     /// What.
     pub name: String,
     /// For whom.
@@ -231,10 +233,13 @@ impl Facts {
                     name,
                     key,
                     since_us,
+                    began_us,
                 } = what
                 {
+                    let mark = mark.since(*since_us);
                     self.effects.push(EffectFact {
-                        mark: mark.since(*since_us),
+                        mark,
+                        began_us: began_us.unwrap_or(mark.at_us),
                         name: name.clone(),
                         key: key.clone(),
                         place: place.clone(),

@@ -3,7 +3,9 @@
 //! The kernel goes on sending for a process that has ended, and the servers go
 //! on reading for a moment. So the order in which threads woke up must not
 //! decide what counts: bytes count by their arrival, and what the servers did
-//! counts when it began while the client lived.
+//! counts when it began while the client lived. So an effect that takes time counts
+//! also where it was through only later: the application does not know that its
+//! client is gone.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +29,7 @@ pub(super) fn settle(plan: &Plan, facts: &mut Facts, entries: &[&Entry]) {
         }
     }
     let effects = std::mem::take(&mut facts.effects).into_iter();
-    (facts.effects, facts.late_effects) = effects.partition(|effect| effect.mark.at_us <= exit);
+    (facts.effects, facts.late_effects) = effects.partition(|effect| effect.began_us <= exit);
     let end = End {
         plan,
         exit,
@@ -95,7 +97,7 @@ impl End<'_> {
     fn waits(&self, fired: &ServerEvent, lane: Lane) -> bool {
         let Lane::Step(id) = lane else { return false };
         let step = effects::step_of(self.plan, &fired.server, id);
-        step.is_some_and(|step| !step.delay.is_zero())
+        step.is_some_and(|step| !step.wait().is_zero())
     }
 }
 
@@ -207,6 +209,19 @@ mod tests {
         assert_eq!(story.judge(&case(1)).verdict, Verdict::Inconclusive);
         let too_few = story.judge(&case(2));
         assert_eq!(too_few.findings[0].name, FindingName::LostResult);
+    }
+
+    #[test]
+    fn an_effect_that_was_begun_in_time_counts_however_late_it_was_through() {
+        let plan = plan([server("api").step(respond(200).applies("order"))])
+            .call("POST", "api", "/x")
+            .must(Assertion::Applied(vec![effect("order", exactly(1))]));
+        let run = |began| sent().run((began, 500), AT, "order", None);
+        let begun = exits(run(19), 20, EndedBy::Exit).judge(&plan);
+        assert_eq!((begun.applied["order"], begun.verdict), (1, Verdict::Pass));
+        let late = exits(run(21), 20, EndedBy::Exit).judge(&plan);
+        assert_eq!(late.applied["order"], 0);
+        assert_eq!(late.verdict, Verdict::Inconclusive);
     }
 
     proptest! {

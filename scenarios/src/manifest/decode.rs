@@ -93,6 +93,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("at-once", Ability::AtOnce),
     ("cancels", Ability::Cancels),
     ("streams", Ability::Streams),
+    ("tells-progress", Ability::TellsProgress),
     ("streams-body", Ability::StreamsBody),
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),

@@ -183,8 +183,26 @@ impl Story {
             name: name.to_owned(),
             key: key.map(str::to_owned),
             since_us: 0,
+            began_us: None,
         };
         self.server(at, place, what)
+    }
+
+    /// An effect that was worked on from one time to another.
+    pub(crate) fn run(
+        self,
+        (began, ends): (u64, u64),
+        place: (&str, u32, u32),
+        name: &str,
+        key: Option<&str>,
+    ) -> Self {
+        let what = What::Effect {
+            name: name.to_owned(),
+            key: key.map(str::to_owned),
+            since_us: ends * 1000,
+            began_us: Some(began * 1000),
+        };
+        self.server(ends, place, what)
     }
 
     /// A whole answer, sent to its end.

@@ -119,6 +119,7 @@ const NEEDS: &[(&str, Ability)] = &[
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),
+    ("tells-progress", Ability::TellsProgress),
 ];
 
 /// Abilities that follow from the work and the limits, with what implies them.

@@ -119,7 +119,7 @@ fn interim_answers_in_exact_bytes_are_not_the_answer() {
         part("\r\nHTTP/1.1 100 X\r\n\r\n"),
         part("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
     ];
-    let program = program(&step(Fault::Raw(Raw { parts })));
+    let program = program(&step(Fault::Raw(Raw { parts, end: None })));
     assert_eq!(program.answer_from, 3);
     assert_eq!(program.answer.expect("an answer").status, Some(200));
 }
@@ -206,7 +206,7 @@ fn a_repeated_part_is_one_write() {
         RawPart::Repeated(Box::new(part("X: 1\r\n")), 10_000),
         RawPart::Repeated(Box::new(RawPart::Hex(vec![13, 10])), 1),
     ];
-    let program = program(&step(Fault::Raw(Raw { parts })));
+    let program = program(&step(Fault::Raw(Raw { parts, end: None })));
     let expected = [
         "send 17",
         "send 60000",

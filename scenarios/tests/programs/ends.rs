@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use scenarios::faults::Fault;
 use scenarios::faults::cut::Cut;
+use scenarios::faults::raw::{Raw, RawPart};
 use scenarios::faults::respond::{Framing, Respond, ResponsePoint};
-use scenarios::plan::{Content, SentEvent, StepPlan};
+use scenarios::plan::{Content, SentEvent, StepPlan, Then};
+use scenarios::template::Template;
 use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint};
 
 use crate::support::{acts, bytes, of, program, shown, step, text};
@@ -157,11 +159,58 @@ fn a_cut_request_is_read_counted_and_ended() {
 #[test]
 fn an_idle_end_has_its_proof_before_it() {
     let then = StepPlan {
-        then: Some((IdleEnd::Close, Duration::from_millis(100))),
+        then: Some(Then::ends(IdleEnd::Close, Duration::from_millis(100))),
         ..step(Fault::plain())
     };
     assert_eq!(
         acts(&program(&then))[2..],
         ["AwaitAcknowledged", "fired", "EndWhenIdle(100ms, Close)"]
+    );
+}
+
+#[test]
+fn raw_bytes_are_taken_or_acknowledged_before_the_connection_ends() {
+    let raw = |end| {
+        let parts = vec![RawPart::Text(Template::text("HTTP/1.1 200 OK\r\n\r\nok"))];
+        let end = Some(end);
+        program(&step(Fault::Raw(Raw { parts, end })))
+    };
+    let closed = raw(End::Close);
+    let expected = ["send 21", "AwaitAcknowledged", "fired", "End(Close)"];
+    assert_eq!(acts(&closed)[1..], expected);
+    assert!(closed.answer.expect("an answer").whole, "FIN ends it");
+    let reset = raw(End::Reset);
+    let expected = [
+        "send 21",
+        "AwaitAcknowledged",
+        "AwaitTaken",
+        "fired",
+        "End(Reset)",
+    ];
+    assert_eq!(acts(&reset)[1..], expected);
+    assert!(!reset.answer.expect("an answer").whole);
+}
+
+#[test]
+fn bytes_on_an_idle_connection_come_before_its_end_and_have_their_proof_behind_them() {
+    let acts = |end| {
+        let then = StepPlan {
+            then: Some(Then {
+                after: Duration::from_millis(100),
+                sends: Some(Content::Hex(b"\r\n".to_vec())),
+                end,
+            }),
+            ..step(Fault::plain())
+        };
+        acts(&program(&then))[3..].to_vec()
+    };
+    assert_eq!(acts(None), ["SendWhenIdle(100ms, [13, 10])", "fired"]);
+    assert_eq!(
+        acts(Some(IdleEnd::Reset)),
+        [
+            "SendWhenIdle(100ms, [13, 10])",
+            "fired",
+            "EndWhenIdle(0ns, Reset)"
+        ]
     );
 }

@@ -7,8 +7,10 @@
 mod ends;
 mod expectation;
 mod head;
+mod idle;
 mod progress;
 mod sending;
+mod slowly;
 mod waiting;
 
 use std::time::Duration;
@@ -45,6 +47,9 @@ pub(crate) async fn run<T: Transport>(
         held_back: false,
     };
     let outcome = run.steps().await;
+    if outcome.is_ok() {
+        line.underway = None;
+    }
     line.cut_off();
     match outcome {
         Ok(after) => after,
@@ -65,6 +70,11 @@ fn is_sending(step: &WireStep) -> bool {
             | WireStep::Endless { .. }
     )
 }
+
+/// A client that acts on the bytes before a silence may leave before it begins.
+const LEFT_BEFORE_SILENCE: &str = "the client left behind them";
+/// The same before a wait or a drip.
+const LEFT_BEFORE_A_PART: &str = "ended from outside before the server went on";
 
 struct Run<'a, T> {
     line: &'a mut Connection<T>,
@@ -90,6 +100,10 @@ impl<T: Transport> Run<'_, T> {
             if let Some(exchange) = &mut self.line.exchange {
                 exchange.place = place;
             }
+            // What waits is not over before the next bytes are.
+            if !is_sending(step) {
+                self.line.underway = None;
+            }
             if self.is_inside_withheld(step) {
                 return Ok(After::Keep);
             }
@@ -100,7 +114,13 @@ impl<T: Transport> Run<'_, T> {
             match step {
                 WireStep::ReadUntil(point) => self.read(*point).await?,
                 WireStep::Wait(time) => self.wait(*time).await?,
+                WireStep::ReadSlowly {
+                    point,
+                    bytes,
+                    every,
+                } => self.read_slowly(*point, *bytes, *every).await?,
                 WireStep::Effect(effect) => self.line.effect(effect),
+                WireStep::Work(effect, takes) => self.line.work(effect, *takes),
                 WireStep::Send(bytes) => self.send(bytes).await?,
                 WireStep::SendDated {
                     before,
@@ -125,6 +145,11 @@ impl<T: Transport> Run<'_, T> {
                 }
                 WireStep::AwaitTaken => self.line.taken().await?,
                 WireStep::Fired(words) => self.fired(words)?,
+                WireStep::SendWhenIdle(time, bytes) => {
+                    if !self.send_when_idle(*time, bytes).await? {
+                        return Ok(After::Keep);
+                    }
+                }
                 WireStep::EndWhenIdle(time, how) => return self.idle(*time, *how).await,
                 WireStep::End(end) => return self.end(*end).await,
             }
@@ -181,17 +206,24 @@ impl<T: Transport> Run<'_, T> {
         self.begin_part("waiting")?;
         self.line.wait_until(until).await?;
         // Its FIN does not show while it waits behind bytes that are not read.
-        self.line.still_there()?;
-        self.line.underway = None;
-        Ok(())
+        self.line.still_there()
     }
 
     /// A part of the program begins that counts as fired if the client ends it.
+    /// It began when all before it was handed over: a client that ends it then
+    /// can be faster than this server's next turn.
     fn begin_part(&mut self, doing: &'static str) -> Result<(), Stop> {
-        self.line.still_there()?;
         let words = self.proof_behind();
-        self.line.underway = words.and_then(|words| self.underway(words, Part::Doing(doing)));
-        Ok(())
+        let underway = words.and_then(|words| self.underway(words, Part::Doing(doing)));
+        let Err(stop) = self.line.still_there() else {
+            self.line.underway = underway;
+            return Ok(());
+        };
+        if self.written() > 0 && self.line.left_with_what_was_sent() {
+            let since = self.line.due();
+            self.line.underway = underway.map(|underway| Underway { since, ..underway });
+        }
+        Err(stop)
     }
 
     fn underway(&self, words: &'static str, part: Part) -> Option<Underway> {
@@ -209,28 +241,24 @@ impl<T: Transport> Run<'_, T> {
     /// What the acknowledgement proves that is now waited for.
     fn proof_next(&self) -> Option<Underway> {
         let behind = &self.program.steps[self.place + 1..];
-        match behind {
+        let (words, fact) = match behind {
+            [WireStep::Fired(words), WireStep::End(End::Hang), ..] => (words, LEFT_BEFORE_SILENCE),
             [
                 WireStep::Fired(_),
                 WireStep::End(_) | WireStep::EndWhenIdle(..),
                 ..,
-            ] => None,
-            [WireStep::Fired(words), ..] => {
-                let since = self.line.due();
-                let underway = self.underway(words, Part::Acknowledgement(""))?;
-                Some(Underway { since, ..underway })
-            }
-            _ => None,
-        }
+            ] => return None,
+            [WireStep::Fired(words), ..] => (words, ""),
+            _ => return None,
+        };
+        let since = self.line.due();
+        let underway = self.underway(words, Part::Acknowledgement(fact))?;
+        Some(Underway { since, ..underway })
     }
 
     /// The words of the first proof that stands behind the current step.
     fn proof_behind(&self) -> Option<&'static str> {
-        let behind = &self.program.steps[self.place + 1..];
-        behind.iter().find_map(|step| match step {
-            WireStep::Fired(words) => Some(*words),
-            _ => None,
-        })
+        progress::first_proof(&self.program.steps[self.place + 1..])
     }
 
     /// The proof that stands directly before the current step.
@@ -282,16 +310,6 @@ impl<T: Transport> Run<'_, T> {
             End::Hang => self.line.hang(proof).await?,
         }
         Ok(After::Ended)
-    }
-
-    async fn idle(&mut self, time: Duration, how: crate::wire::IdleEnd) -> Result<After, Stop> {
-        self.line
-            .read_until(crate::wire::RequestPoint::Request)
-            .await?;
-        let answered = self.handed();
-        let proof = self.proof_before();
-        let ended = self.line.end_when_idle(answered + time, how, proof).await?;
-        Ok(if ended { After::Ended } else { After::Keep })
     }
 }
 

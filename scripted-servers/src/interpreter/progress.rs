@@ -5,11 +5,13 @@
 use std::time::Duration;
 
 use super::expectation::wants_content;
+use super::{LEFT_BEFORE_A_PART, LEFT_BEFORE_SILENCE};
 use crate::connection::{Connection, Part, Proof, micros};
 use crate::event::{Lane, What};
 use crate::route::path_of;
 use crate::transport::Transport;
-use crate::wire::{Effect, KeySource, WireStep};
+use crate::wire::{Effect, End, KeySource, WireStep};
+use crate::works::Work;
 
 impl<T: Transport> Connection<T> {
     /// From when on the current step of the program was due.
@@ -29,12 +31,14 @@ impl<T: Transport> Connection<T> {
             exchange.due = match step {
                 WireStep::ReadUntil(_) => exchange.due.max(exchange.arrived),
                 WireStep::Effect(_)
+                | WireStep::Work(..)
                 | WireStep::Fired(_)
                 | WireStep::AwaitAcknowledged
                 | WireStep::AwaitTaken => exchange.due,
-                WireStep::Send(_) | WireStep::SendDated { .. } | WireStep::Drip { .. } => {
-                    exchange.due.max(exchange.handed)
-                }
+                WireStep::Send(_)
+                | WireStep::SendDated { .. }
+                | WireStep::SendWhenIdle(..)
+                | WireStep::Drip { .. } => exchange.due.max(exchange.handed),
                 _ => now,
             };
         }
@@ -64,6 +68,7 @@ impl<T: Transport> Connection<T> {
                     }
                 }
                 WireStep::Effect(effect) => self.effect(effect),
+                WireStep::Work(effect, takes) => self.work(effect, *takes),
                 WireStep::AwaitAcknowledged if says && self.transport.unacknowledged() == 0 => {}
                 WireStep::Fired(words) if says && holds_by_itself(behind) => {
                     let proof = Some(Proof {
@@ -72,23 +77,74 @@ impl<T: Transport> Connection<T> {
                     });
                     self.fired(Some(exchange.number), proof, "", exchange.due);
                 }
-                _ => return,
+                _ => {
+                    let (number, due) = (exchange.number, exchange.due);
+                    let began = exchange.sent > exchange.continued;
+                    if let Some((words, fact)) = self.left_before(step, behind).filter(|_| began) {
+                        let lane = Lane::Step(id);
+                        self.fired(Some(number), Some(Proof { lane, words }), fact, due);
+                        self.end_script();
+                    }
+                    return;
+                }
             }
             self.has_done(step);
         }
     }
 
+    /// What was to come when the client ended with all that was sent before it:
+    /// it would have met a wait, or silence. The proof's words, and the fact.
+    fn left_before(
+        &self,
+        step: &WireStep,
+        behind: &[WireStep],
+    ) -> Option<(&'static str, &'static str)> {
+        if !self.left_with_what_was_sent() {
+            return None;
+        }
+        match (step, behind) {
+            (WireStep::Fired(words), [WireStep::End(End::Hang), ..]) => {
+                let took_all = self.transport.unacknowledged() == 0;
+                took_all.then_some((*words, LEFT_BEFORE_SILENCE))
+            }
+            (WireStep::Wait(_) | WireStep::Drip { .. }, _) => {
+                first_proof(behind).map(|words| (words, LEFT_BEFORE_A_PART))
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn effect(&self, effect: &Effect) {
-        let since = self.exchange.as_ref().map(|exchange| exchange.due);
-        let since = since.unwrap_or_else(|| self.now());
+        let since = self.due();
         if self.server.cell.lived_at(since) {
-            let key = effect.key.as_ref().and_then(|key| self.key(key));
             self.tell(What::Effect {
                 name: effect.name.clone(),
-                key,
+                key: self.key_of(effect),
                 since_us: micros(since),
+                began_us: None,
             });
         }
+    }
+
+    /// The application begins to work on an effect, if the client lived when it
+    /// was due.
+    pub(super) fn work(&self, effect: &Effect, takes: Duration) {
+        let began = self.due();
+        if self.server.cell.lived_at(began) {
+            self.server.cell.begin_work(Work {
+                server: self.server.name.clone(),
+                connection: self.number,
+                exchange: self.exchange.as_ref().map(|exchange| exchange.number),
+                name: effect.name.clone(),
+                key: self.key_of(effect),
+                began,
+                ends: began + takes,
+            });
+        }
+    }
+
+    fn key_of(&self, effect: &Effect) -> Option<String> {
+        effect.key.as_ref().and_then(|key| self.key(key))
     }
 
     fn key(&self, source: &KeySource) -> Option<String> {
@@ -146,6 +202,14 @@ impl<T: Transport> Connection<T> {
             }
         }
     }
+}
+
+/// The words of the first proof in these steps.
+pub(super) fn first_proof(steps: &[WireStep]) -> Option<&'static str> {
+    steps.iter().find_map(|step| match step {
+        WireStep::Fired(words) => Some(*words),
+        _ => None,
+    })
 }
 
 /// Whether a proof that stands before these steps says nothing about them.

@@ -7,7 +7,7 @@ use super::Run;
 use crate::connection::Stop;
 use crate::event::What;
 use crate::transport::Transport;
-use crate::wire::Bytes;
+use crate::wire::{Bytes, WireStep};
 
 /// An endless part is written in pieces of about this size.
 const ENDLESS_PIECE: usize = 16 * 1024;
@@ -37,6 +37,9 @@ impl<T: Transport> Run<'_, T> {
             Ok(written) => {
                 let first = !self.is_interim && self.is_unanswered();
                 self.line.has_sent(written, before, self.is_interim);
+                if !self.is_a_part() {
+                    self.line.underway = None;
+                }
                 if first
                     && written > 0
                     && let Some(answer) = self.answer()
@@ -51,6 +54,12 @@ impl<T: Transport> Run<'_, T> {
                 Err(Stop::Gone)
             }
         }
+    }
+
+    /// Whether the current step is a part of its own, with bytes in it.
+    fn is_a_part(&self) -> bool {
+        let step = self.program.steps.get(self.place);
+        matches!(step, Some(WireStep::Drip { .. } | WireStep::Endless { .. }))
     }
 
     /// Writes bytes with a date between them.

@@ -70,6 +70,16 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    /// Whether the peer has left with what was sent before it: it took all and
+    /// sent FIN, or reset a connection on which something lay unread.
+    pub(super) fn left_with_what_was_sent(&self) -> bool {
+        match self.transport.ending() {
+            Some(Ending::Fin) => self.transport.unacknowledged() == 0,
+            Some(Ending::Reset) => self.transport.was_reset_open(),
+            None => false,
+        }
+    }
+
     /// Waits until the peer has ended the connection, leaving unread what is.
     pub(super) async fn leaving(&mut self) -> Stop {
         let how = self.transport.ended().await;
@@ -93,7 +103,7 @@ impl<T: Transport> Connection<T> {
 
     /// Waits between two looks at a fact; bytes that arrive meanwhile end the
     /// wait, as they may carry the acknowledgement looked for.
-    async fn pause(&mut self, pauses: &mut Pauses) {
+    pub(super) async fn pause(&mut self, pauses: &mut Pauses) {
         let clock = self.server.cell.clock.clone();
         let sleep = clock.sleep_until(clock.now() + pauses.next());
         if self.transport.unread() > 0 || self.transport.ending().is_some() {

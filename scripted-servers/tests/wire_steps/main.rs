@@ -6,9 +6,11 @@ mod effects;
 mod ends;
 mod idle;
 mod sending;
+mod slow_read;
 #[path = "../support/mod.rs"]
 mod support;
 mod waiting;
+mod works;
 
 use std::time::Duration;
 

@@ -7,6 +7,15 @@ const LONGEST: usize = 64 * 1024;
 /// What every head begins with, up to the minor version.
 const BEGINNING: &[u8] = b"HTTP/1.";
 
+/// What is let pass although RFC 9112 section 6.3 makes it an error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lenience {
+    /// Of several lengths that differ, the first is taken.
+    pub(crate) conflicting: bool,
+    /// A length that is no number is taken for absent.
+    pub(crate) unreadable: bool,
+}
+
 /// A complete head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -57,14 +66,13 @@ impl Head {
         !says("close") && (!self.old || says("keep-alive"))
     }
 
-    /// How the content ends (RFC 9112 section 6.3). `lenient` takes the first
-    /// of several lengths that differ.
-    pub(crate) fn body(&self, method: &str, lenient: bool) -> Result<Body, Malformed> {
+    /// How the content ends (RFC 9112 section 6.3).
+    pub(crate) fn body(&self, method: &str, lenience: Lenience) -> Result<Body, Malformed> {
         if method == "HEAD" || matches!(self.status, 100..=199 | 204 | 304) {
             return Ok(Body::new(Framing::Length(0)));
         }
         let codings: Vec<_> = self.fields.members("Transfer-Encoding").collect();
-        let length = self.length(lenient)?;
+        let length = self.length(lenience)?;
         match (codings.as_slice(), length) {
             ([], Some(length)) => Ok(Body::new(Framing::Length(length))),
             ([], None) => Ok(Body::new(Framing::Close)),
@@ -81,16 +89,18 @@ impl Head {
         }
     }
 
-    fn length(&self, lenient: bool) -> Result<Option<u64>, Malformed> {
+    fn length(&self, lenience: Lenience) -> Result<Option<u64>, Malformed> {
         let mut length = None;
         for member in self.fields.members("Content-Length") {
             let digits = !member.is_empty() && member.bytes().all(|byte| byte.is_ascii_digit());
-            let this = member.parse::<u64>().ok().filter(|_| digits);
-            let this =
-                this.ok_or_else(|| Malformed::new(format!("not a Content-Length: {member:?}")))?;
+            let this = match member.parse::<u64>() {
+                Ok(this) if digits => this,
+                _ if lenience.unreadable => continue,
+                _ => return Err(Malformed::new(format!("not a Content-Length: {member:?}"))),
+            };
             match length {
                 None => length = Some(this),
-                Some(first) if first == this || lenient => {}
+                Some(first) if first == this || lenience.conflicting => {}
                 Some(first) => {
                     return Err(Malformed::new(format!(
                         "two Content-Lengths, {first} and {this}"
@@ -210,7 +220,7 @@ mod tests {
     #[test]
     fn lengths_must_be_digits_and_agree() {
         let body = |fields: &str| {
-            whole(&format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n")).body("GET", false)
+            whole(&format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n")).body("GET", Lenience::default())
         };
         assert!(body("Content-Length: 5, 5").is_ok());
         for bad in [
@@ -230,9 +240,19 @@ mod tests {
     #[test]
     fn some_answers_never_have_content() {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
-        assert!(whole(text).body("HEAD", false).unwrap().is_complete());
+        assert!(
+            whole(text)
+                .body("HEAD", Lenience::default())
+                .unwrap()
+                .is_complete()
+        );
         let text = "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n";
-        assert!(whole(text).body("GET", false).unwrap().is_complete());
+        assert!(
+            whole(text)
+                .body("GET", Lenience::default())
+                .unwrap()
+                .is_complete()
+        );
     }
 
     #[test]
@@ -255,7 +275,7 @@ mod tests {
             text.extend(bytes);
             if let Ok(Some((head, used))) = Head::parse(&text) {
                 proptest::prop_assert!(used <= text.len());
-                let _ = head.body("GET", false);
+                let _ = head.body("GET", Lenience::default());
                 let _ = head.keeps_connection();
             }
         }

@@ -6,6 +6,7 @@
 
 mod body;
 mod chunked;
+mod coding;
 mod encode;
 mod fields;
 mod head;
@@ -13,9 +14,10 @@ mod head;
 use std::fmt;
 
 pub(crate) use body::{Body, Framing, Shortfall};
+pub(crate) use coding::Coding;
 pub(crate) use encode::{Content, Outgoing, encode, is_token, is_value};
 pub(crate) use fields::Fields;
-pub(crate) use head::Head;
+pub(crate) use head::{Head, Lenience};
 
 /// Bytes that do not make sense.
 #[derive(Clone, Debug, PartialEq, Eq)]

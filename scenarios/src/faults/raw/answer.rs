@@ -5,14 +5,15 @@ use scripted_servers::wire::Answer;
 
 /// What exact bytes answer: a whole message only where nothing about them is in
 /// doubt (RFC 9112 sections 4 to 7). Interim answers before it are passed over.
-pub(super) fn answer(bytes: &[u8]) -> Answer {
+/// `closed`: the server closes the connection behind them.
+pub(super) fn answer(bytes: &[u8], closed: bool) -> Answer {
     let mut rest = bytes;
     loop {
         let Some((status, headers, content)) = head(rest) else {
             return unframed(status_of(rest), rest);
         };
         if !(100..200).contains(&status) {
-            return framed(status, &headers, content);
+            return framed(status, &headers, content, closed);
         }
         rest = content;
     }
@@ -30,7 +31,7 @@ pub(super) fn interim_end(bytes: &[u8]) -> usize {
     bytes.len() - rest.len()
 }
 
-fn framed(status: u16, headers: &[(String, String)], rest: &[u8]) -> Answer {
+fn framed(status: u16, headers: &[(String, String)], rest: &[u8], closed: bool) -> Answer {
     let values = |name: &str| -> Vec<&str> {
         headers
             .iter()
@@ -49,6 +50,7 @@ fn framed(status: u16, headers: &[(String, String)], rest: &[u8]) -> Answer {
             let whole = digits && length.parse() == Ok(rest.len());
             whole.then(|| rest.to_vec())
         }
+        ([], []) if closed => Some(rest.to_vec()),
         _ => None,
     };
     match content {
@@ -73,20 +75,35 @@ type Head<'b> = (u16, Vec<(String, String)>, &'b [u8]);
 
 /// Status, fields in lower case, and what stands behind the head.
 fn head(bytes: &[u8]) -> Option<Head<'_>> {
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
-    let text = std::str::from_utf8(&bytes[..end]).ok()?;
-    let mut lines = text.split("\r\n");
-    lines.next()?;
-    let mut headers = Vec::new();
-    for line in lines {
+    let mut headers: Vec<(String, String)> = Vec::new();
+    let (_, mut rest) = line(bytes)?;
+    loop {
+        let (line, behind) = line(rest)?;
+        rest = behind;
+        if line.is_empty() {
+            return Some((status_of(bytes)?, headers, rest));
+        }
+        // A folded line goes on with the value before it (RFC 9112 section 5.2).
+        if line.starts_with([' ', '\t']) {
+            let (_, value) = headers.last_mut()?;
+            *value = format!("{value} {}", line.trim()).trim().to_owned();
+            continue;
+        }
         let (name, value) = line.split_once(':')?;
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    Some((status_of(bytes)?, headers, &bytes[end + 4..]))
+}
+
+/// The next line, and what stands behind it. A single LF ends a line as well
+/// (RFC 9112 section 2.2): a client that reads it so has read it rightly.
+fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let line = std::str::from_utf8(&bytes[..end]).ok()?;
+    Some((line.strip_suffix('\r').unwrap_or(line), &bytes[end + 1..]))
 }
 
 fn status_of(bytes: &[u8]) -> Option<u16> {
-    let line = bytes.split(|byte| *byte == b'\r').next()?;
+    let line = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
     let line = std::str::from_utf8(line).ok()?;
     let rest = line
         .strip_prefix("HTTP/1.1 ")
@@ -129,7 +146,7 @@ mod tests {
     #[test]
     fn exact_bytes_are_whole_only_when_nothing_is_in_doubt() {
         let whole = |text: &str| {
-            let answer = answer(text.as_bytes());
+            let answer = answer(text.as_bytes(), false);
             (answer.status, answer.body_bytes, answer.whole)
         };
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -149,5 +166,21 @@ mod tests {
         assert!(!whole(&format!("{chunked}2\r\nok\r\n")).2);
         assert!(!whole(&format!("{chunked}ffffffffffffffff\r\nok\r\n")).2);
         assert_eq!(whole("SSH-2.0-x\r\n"), (None, 11, false));
+        assert_eq!(
+            whole("HTTP/1.1 200 OK\r\nContent-Length:\r\n 2\r\n\r\nok"),
+            (Some(200), 2, true)
+        );
+        let bare = "HTTP/1.1 200 OK\nContent-Length: 2\n\nok";
+        assert_eq!(whole(bare), (Some(200), 2, true));
+        let two = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n 2\r\n\r\nok";
+        assert_eq!(whole(two), (Some(200), 2, false));
+    }
+
+    #[test]
+    fn closing_ends_content_that_has_no_other_end() {
+        let whole = |text: &str| answer(text.as_bytes(), true).whole;
+        assert!(whole("HTTP/1.0 200 OK\r\n\r\nok"));
+        assert!(!whole("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok"));
+        assert!(!whole("<html>of HTTP/0.9</html>"));
     }
 }

@@ -19,7 +19,8 @@ pub(super) enum Read {
 }
 
 /// Reads an answer the strict way; interim answers before it are passed over.
-pub(super) fn read(bytes: &[u8]) -> Read {
+/// `closed`: the server closes the connection behind the bytes.
+pub(super) fn read(bytes: &[u8], closed: bool) -> Read {
     const START: &[u8] = b"HTTP/1.";
     let compared = START.len().min(bytes.len());
     if bytes[..compared] != START[..compared] {
@@ -35,7 +36,7 @@ pub(super) fn read(bytes: &[u8]) -> Read {
     match status {
         101 => return Read::Unclear,
         100..=199 if rest.is_empty() => return Read::Unfinished,
-        100..=199 => return read(rest),
+        100..=199 => return read(rest, closed),
         _ => {}
     }
     let field = |name: &str| {
@@ -54,8 +55,8 @@ pub(super) fn read(bytes: &[u8]) -> Read {
             Ok(length) => (rest.len() >= length).then_some(length),
             Err(_) => return Read::Unclear,
         },
-        // Only the end of the connection would end it.
-        (_, None, None) => None,
+        // Only the end of the connection ends it.
+        (_, None, None) => closed.then_some(rest.len()),
         (_, Some(_), _) => return Read::Unclear,
     };
     match used {
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     fn status(text: &str) -> Option<(u16, bool)> {
-        match read(text.as_bytes()) {
+        match read(text.as_bytes(), false) {
             Read::Answer { status, clean, .. } => Some((status, clean)),
             _ => None,
         }
@@ -162,17 +163,20 @@ mod tests {
             "HTTP/1.1 200 OK\r\n\r\nto the end",
             "HTTP/1.1 103 Early\r\n\r\n",
         ] {
-            assert_eq!(read(text.as_bytes()), Read::Unfinished, "{text:?}");
+            assert_eq!(read(text.as_bytes(), false), Read::Unfinished, "{text:?}");
         }
     }
 
     #[test]
     fn what_is_no_answer_is_malformed_and_what_is_odd_is_unclear() {
-        assert_eq!(read(b"hello"), Read::Malformed);
-        assert_eq!(read(b"<html>"), Read::Malformed);
-        assert_eq!(read(b"HTTP/1.1 abc\r\n\r\n"), Read::Unclear);
-        assert_eq!(read(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), Read::Unclear);
+        assert_eq!(read(b"hello", false), Read::Malformed);
+        assert_eq!(read(b"<html>", false), Read::Malformed);
+        assert_eq!(read(b"HTTP/1.1 abc\r\n\r\n", false), Read::Unclear);
+        assert_eq!(
+            read(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", false),
+            Read::Unclear
+        );
         let chunk = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n";
-        assert_eq!(read(chunk), Read::Unclear);
+        assert_eq!(read(chunk, false), Read::Unclear);
     }
 }

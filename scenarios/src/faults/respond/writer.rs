@@ -97,21 +97,10 @@ impl Writer<'_, '_> {
 
     pub(super) fn cut(mut self, to: usize, end: End) -> Vec<WireStep> {
         self.send_until(to);
-        self.program.steps.push(WireStep::AwaitAcknowledged);
-        // RST throws away what the client has not read yet, so that it would
-        // see one error or another by chance.
-        if end == End::Reset {
-            self.program.steps.push(WireStep::AwaitTaken);
-        }
-        let proof = match end {
-            End::Reset => "the bytes before it were taken, then RST",
-            End::Close | End::HalfClose => "the bytes before it were acknowledged, then FIN",
-            End::Hang => "the bytes before it were acknowledged, then silence",
-        };
-        self.program.end(proof, end)
+        self.program.cut(end)
     }
 
-    pub(super) fn rest(mut self, respond: &Respond) -> Vec<WireStep> {
+    pub(super) fn rest(mut self, respond: &Respond, with: &Rendering<'_>) -> Vec<WireStep> {
         self.send_until(self.message.bytes.len());
         self.surplus();
         if let Some(unit) = &self.message.endless {
@@ -126,6 +115,6 @@ impl Writer<'_, '_> {
             let proof = "all its bytes were acknowledged, then FIN";
             return self.program.end(proof, End::Close);
         }
-        self.program.keep()
+        self.program.keep(with)
     }
 }

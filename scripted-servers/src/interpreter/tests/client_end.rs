@@ -69,10 +69,11 @@ fn a_script_that_gets_another_turn_after_the_client_ended_does_nothing() {
         let events = scene.record.events();
         let has = |wanted: fn(&What) -> bool| events.iter().any(|event| wanted(&event.what));
         assert!(has(|what| matches!(what, What::Delivered { .. })));
-        assert!(!has(|what| matches!(
-            what,
-            What::Effect { .. } | What::Ended { .. } | What::Fired { .. }
-        )));
+        let went_on = |what: &What| matches!(what, What::Effect { .. } | What::Ended { .. });
+        assert!(!events.iter().any(|event| went_on(&event.what)));
+        // The client ended within the wait, whenever the server saw that.
+        let waited = |what: &What| matches!(what, What::Fired { proof, .. } if proof.ends_with("while the server was waiting"));
+        assert!(events.iter().any(|event| waited(&event.what)));
         assert!(scene.memory.written().is_empty());
     });
 }
@@ -110,10 +111,13 @@ fn an_answer_was_given_to_a_client_that_read_it_and_ended_before_the_servers_nex
         WireStep::Fired("closed"),
         WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Close),
     ];
+    let then_silence = vec![WireStep::Fired("silent"), WireStep::End(End::Hang)];
     for (steps, fired) in [
         (answer(true), 1),
         (answer(false), 0),
         ([answer(false), then_close].concat(), 0),
+        // It has met the silence behind the answer, which nobody ends but it.
+        ([answer(false), then_silence].concat(), 1),
     ] {
         in_jumping_time(async {
             let (record, clock) = (ledger::Memory::new(), Jumping::start());

@@ -46,6 +46,10 @@ struct State {
     peer_fin: bool,
     peer_gone: bool,
     peer_reset: bool,
+    /// The RST did not come behind a FIN.
+    reset_open: bool,
+    /// What the peer does as soon as bytes come.
+    on_bytes: Vec<Act>,
     server_fin: bool,
     server_reset: bool,
     deaf: bool,
@@ -107,13 +111,21 @@ impl Memory {
             Act::Close => {
                 state.peer_gone = true;
                 state.peer_reset = state.untaken() > 0;
+                state.reset_open = state.peer_reset && !state.peer_fin;
                 state.peer_fin = true;
             }
             Act::Reset => {
                 state.peer_gone = true;
                 state.peer_reset = true;
+                state.reset_open = !state.peer_fin;
             }
         }
+    }
+
+    /// The peer does this as soon as bytes come, before the server has its next
+    /// turn.
+    pub(super) fn on_bytes(&self, acts: Vec<Act>) {
+        self.state().on_bytes = acts;
     }
 
     /// From here on nobody can tell whether the peer is there.
@@ -189,6 +201,12 @@ impl Transport for Memory {
         }
         let written = bytes.len().min(room);
         state.from_server.extend_from_slice(&bytes[..written]);
+        let acts = std::mem::take(&mut state.on_bytes);
+        drop(state);
+        for act in acts {
+            self.act(act, &mut VecDeque::new());
+            self.changed.notify_waiters();
+        }
         Ok(written)
     }
 
@@ -214,6 +232,10 @@ impl Transport for Memory {
 
     fn ending(&self) -> Option<Ending> {
         ending(&self.state())
+    }
+
+    fn was_reset_open(&self) -> bool {
+        self.state().reset_open
     }
 
     fn unread(&self) -> u64 {

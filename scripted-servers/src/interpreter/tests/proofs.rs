@@ -12,6 +12,10 @@ fn proving_programs() -> Vec<Vec<WireStep>> {
         size: 1,
         every: Duration::from_millis(3),
     };
+    let unasked = || {
+        let time = Duration::from_millis(1);
+        WireStep::SendWhenIdle(time, b"u".as_slice().into())
+    };
     let idle = |how| WireStep::EndWhenIdle(Duration::from_millis(1), how);
     let programs = [
         vec![fired(), WireStep::End(End::Hang)],
@@ -21,6 +25,9 @@ fn proving_programs() -> Vec<Vec<WireStep>> {
         vec![send(), WireStep::AwaitTaken, fired()],
         vec![send(), fired(), WireStep::End(End::Reset)],
         vec![send(), fired(), idle(IdleEnd::Reset)],
+        vec![send(), unasked(), fired()],
+        vec![send(), unasked(), fired(), idle(IdleEnd::Reset)],
+        vec![send(), unasked(), fired(), idle(IdleEnd::Close)],
         vec![wait(), fired()],
         vec![fired(), wait()],
         vec![drip(), fired()],
@@ -89,4 +96,61 @@ fn a_fact_that_could_not_be_known_proves_nothing_and_breaks_the_record() {
         assert_eq!(fired_events(&told), 0, "{steps:?}");
         assert_eq!(cell.broken(), Some("no answer"));
     }
+}
+
+#[test]
+fn a_client_that_leaves_with_the_bytes_before_a_part_has_met_it() {
+    let program = |part: Vec<WireStep>| {
+        let begin = vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::Send(b"x".as_slice().into()),
+        ];
+        [begin, part].concat()
+    };
+    let more = || WireStep::Send(b"y".as_slice().into());
+    let parts = [
+        vec![
+            WireStep::Wait(Duration::from_millis(100)),
+            more(),
+            WireStep::AwaitAcknowledged,
+            WireStep::Fired("fault"),
+        ],
+        vec![
+            WireStep::Drip {
+                bytes: b"ab".as_slice().into(),
+                size: 1,
+                every: Duration::from_millis(3),
+            },
+            WireStep::AwaitAcknowledged,
+            WireStep::Fired("fault"),
+        ],
+        vec![
+            WireStep::AwaitAcknowledged,
+            WireStep::Fired("fault"),
+            WireStep::End(End::Hang),
+        ],
+    ];
+    let leave: [fn(&Memory); 3] = [
+        |memory| memory.on_bytes(vec![Act::Reset]),
+        |memory| memory.on_bytes(vec![Act::Close]),
+        |memory| memory.on_bytes(vec![Act::Read(1), Act::Close]),
+    ];
+    for part in parts {
+        for leave in leave {
+            let (told, _) = told_of(program(part.clone()), leave);
+            assert_eq!(fired_events(&told), 1, "{part:?}: {told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_client_that_leaves_with_some_of_the_bytes_has_not_met_what_they_are() {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Request),
+        WireStep::Send(vec![b'x'; 200].as_slice().into()),
+        WireStep::AwaitAcknowledged,
+        WireStep::Fired("fault"),
+    ];
+    let (told, _) = told_of(steps, |memory| memory.on_bytes(vec![Act::Reset]));
+    assert_eq!(fired_events(&told), 0, "{told:?}");
 }
