@@ -92,6 +92,8 @@ fn behaviour() -> impl Strategy<Value = String> {
     let framing = prop::sample::select(vec!["length", "chunked", "close"]);
     let point = prop::sample::select(vec!["request", "{ head: 1 }", "{ head: all }"]);
     let location = prop::sample::select(vec!["/again", "{dead}/x"]);
+    let coding = prop::sample::select(vec!["gzip", "deflate", "br"]);
+    let state = prop::sample::select(vec!["whole", "half", "empty", "corrupt"]);
     prop_oneof![
         status
             .clone()
@@ -125,6 +127,9 @@ fn behaviour() -> impl Strategy<Value = String> {
                 .to_owned()
         ),
         Just("respond: { status: 200, surplus: { text: \"more\" } }".to_owned()),
+        (coding, state).prop_map(|(coding, state)| format!(
+            "respond: {{ status: 200, body: {{ text: \"coded\" }}, {coding}: {state} }}"
+        )),
         Just("slow_read: { bytes: 1, every: 3ms }\n        respond: { status: 200 }".to_owned()),
         Just("continue: never\n        respond: { status: 200 }".to_owned()),
         Just("raw: [ { text: \"HTTP/1.1 2x0 OK\\r\\n\\r\\n\" } ]".to_owned()),

@@ -94,8 +94,9 @@ impl Cell {
     /// What the servers counted can not be trusted, for this reason. The first
     /// reason stays.
     pub(crate) fn set_broken(&self, reason: String) {
-        tracing::error!(reason, "the record is broken");
-        let _ = self.broken.set(reason);
+        if self.broken.set(reason).is_ok() {
+            tracing::error!(reason = self.broken(), "the record is broken");
+        }
     }
 
     /// Why what the servers counted can not be trusted, if that is so.

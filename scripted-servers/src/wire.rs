@@ -96,7 +96,7 @@ impl WireProgram {
 }
 
 /// The facts of an answer that the wire alone does not tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Status code on the wire; none where the bytes are no status line.
@@ -201,12 +201,14 @@ pub enum WireStep {
     /// closing `EndWhenIdle` they arrive together with the FIN instead.
     ///
     /// If another request begins first, that request is served, nothing that
-    /// stands behind this happens, and nothing fired. Only a `Fired` and an
+    /// stands behind this happens, and nothing fired. A client that acts on the
+    /// bytes and ends the connection before a RST comes has met the fault. Only a `Fired` and an
     /// `EndWhenIdle` may stand behind it.
     SendWhenIdle(Duration, Bytes),
     /// Stay idle for this long after what was sent last, then end the connection;
     /// if another request begins first, that request is served and nothing fired.
-    /// Always the last step.
+    /// After no time at all a FIN arrives together with the bytes that an
+    /// `AwaitAcknowledged` right before it is about. Always the last step.
     EndWhenIdle(Duration, IdleEnd),
     /// End the connection. Always the last step.
     End(End),

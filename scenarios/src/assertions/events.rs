@@ -125,7 +125,7 @@ fn sent<'c>(call: &CallView<'_>, case: &Case<'c>) -> SentIds<'c> {
             continue;
         };
         match behaviour.events_sent() {
-            Some(ids) if exchange.answered.is_some() => sent.whole.extend(ids),
+            Some(ids) if exchange.answered().is_some() => sent.whole.extend(ids),
             Some(ids) => {
                 sent.certain = false;
                 sent.perhaps.extend(ids);

@@ -163,6 +163,12 @@ pub(crate) trait Parameters {
         Vec::new()
     }
 
+    /// The header fields of requests that it looks at. Of a head no other is
+    /// kept.
+    fn fields(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// The assertion as it is told; none: as it is written.
     fn told(&self) -> Option<String> {
         None
@@ -248,6 +254,11 @@ impl Assertion {
     /// The moments that it names.
     pub(crate) fn moments(&self) -> Vec<&Moment> {
         self.parameters().moments()
+    }
+
+    /// The header fields of requests that it looks at.
+    pub(crate) fn fields(&self) -> Vec<&str> {
+        self.parameters().fields()
     }
 
     /// The findings that it can give.

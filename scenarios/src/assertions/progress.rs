@@ -137,7 +137,7 @@ fn is_early(said: Mark, call: &CallView<'_>) -> bool {
         .exchanges
         .iter()
         .filter(|one| one.whole_answer(success));
-    let first = whole.filter_map(|one| one.answered).min();
+    let first = whole.filter_map(|one| one.answered()).min();
     first.is_some_and(|answered| said.at_us < answered.at_us)
 }
 

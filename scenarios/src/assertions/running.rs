@@ -15,6 +15,7 @@ use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::{compare, shown};
 use crate::judge::effects;
 use crate::judge::facts::EffectFact;
+use crate::judge::overlap;
 use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::FindingName;
@@ -73,28 +74,9 @@ fn one(count: &EffectCount, peak: &[&EffectFact], case: &Case<'_>, out: &mut Che
     );
 }
 
-/// The most runs at once. One that begins in the moment in which another is
-/// through does not meet it.
+/// The most runs at once.
 fn peak<'a>(seen: &[&'a EffectFact]) -> Vec<&'a EffectFact> {
-    let at_once = |at: u64| {
-        let goes_on = |one: &&&EffectFact| {
-            let through = one.mark.at_us.max(one.began_us.saturating_add(1));
-            one.began_us <= at && at < through
-        };
-        let open: Vec<&EffectFact> = seen.iter().filter(goes_on).copied().collect();
-        open
-    };
-    let peaks = seen.iter().map(|one| at_once(one.began_us));
-    // Of several the first.
-    peaks
-        .reduce(|best, other| {
-            if other.len() > best.len() {
-                other
-            } else {
-                best
-            }
-        })
-        .unwrap_or_default()
+    overlap::peak(seen, |one| (one.began_us, one.mark.at_us))
 }
 
 #[cfg(test)]

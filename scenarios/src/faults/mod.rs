@@ -11,7 +11,7 @@ pub mod respond;
 
 use std::time::Duration;
 
-use scripted_servers::wire::{Answer, Continue, Position, RequestPoint, WireProgram};
+use scripted_servers::wire::{Answer, Continue, IdleEnd, Position, RequestPoint, WireProgram};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use common::shown;
@@ -335,6 +335,13 @@ impl StepPlan {
         } else {
             self.delay
         }
+    }
+
+    /// Whether the connection is closed in order behind its answer, and nothing
+    /// else comes before that.
+    pub(crate) fn is_closed_behind(&self) -> bool {
+        let then = self.then.as_ref();
+        then.is_some_and(|then| then.end == Some(IdleEnd::Close) && then.sends.is_none())
     }
 
     /// Whether it answers before it has read all of a request.

@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry as Slot;
 
 use super::facts::Mark;
 use super::run_delay::RunDelay;
-use crate::evidence::{ClientEvent, Entry, Report};
+use crate::evidence::{ClientEvent, Report};
 use crate::verdict::EndedBy;
 
 /// What is known of the client.
@@ -119,10 +119,6 @@ impl ClientFacts {
             }
             ClientEvent::Spawned { .. } => {}
         }
-    }
-
-    pub(super) fn seen_until(&mut self, entries: &[&Entry]) {
-        self.last_us = entries.iter().map(|entry| entry.at_us).max().unwrap_or(0);
     }
 
     /// The last report of all.

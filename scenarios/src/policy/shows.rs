@@ -54,6 +54,12 @@ pub(super) fn step(plan: &Plan, step: &StepPlan, content: u64) -> Result<Met, St
         met.periods
             .insert(0, Period::Busy(Some(slow.time_for(content))));
     }
+    if met.comes == Comes::Nothing && step.then.is_some() {
+        return Err(
+            "undocumented: what the client makes of a part of an answer and what follows it"
+                .to_owned(),
+        );
+    }
     if let (Comes::Answer { kept, .. }, Some(then)) = (&mut met.comes, &step.then)
         && kept.is_some()
     {

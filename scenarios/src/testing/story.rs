@@ -318,6 +318,8 @@ impl Story {
         assertion: &Assertion,
         of: &Of,
     ) -> Checked {
+        // Facts hold what the expectations of the case ask for.
+        let plan = &plan.clone().must(assertion.clone());
         let facts = Facts::of(plan, manifest, &self.entries);
         let checked = assertion.judge(of, &Case::new(plan, manifest, &facts));
         // What no scenario may name in `proves` must not come either.

@@ -103,7 +103,7 @@ const QUIET: Duration = Duration::from_millis(300);
 const CAP: u64 = 200;
 
 /// The most requests that are counted before a client is stopped.
-const MOST_REQUESTS: u64 = 100_000;
+const MOST_REQUESTS: u64 = 2_000_000;
 
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 100;

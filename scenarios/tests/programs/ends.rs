@@ -169,6 +169,42 @@ fn an_idle_end_has_its_proof_before_it() {
 }
 
 #[test]
+fn a_close_after_no_time_stands_right_behind_the_bytes_with_which_its_fin_comes() {
+    let bare = Raw {
+        parts: vec![RawPart::Text(Template::text("<html>"))],
+        end: None,
+    };
+    let closes = |end| {
+        let then = StepPlan {
+            then: Some(Then::ends(end, Duration::ZERO)),
+            ..step(Fault::Raw(bare.clone()))
+        };
+        program(&then)
+    };
+    assert_eq!(
+        acts(&closes(IdleEnd::Close))[1..],
+        [
+            "send 6",
+            "AwaitAcknowledged",
+            "fired",
+            "EndWhenIdle(0ns, Close)"
+        ]
+    );
+    let page = Raw {
+        parts: vec![RawPart::Text(Template::text("HTTP/1.0 200 OK\r\n\r\nok"))],
+        end: None,
+    };
+    let whole = |end| {
+        let then = StepPlan {
+            then: Some(Then::ends(end, Duration::ZERO)),
+            ..step(Fault::Raw(page.clone()))
+        };
+        program(&then).answer.expect("an answer").whole
+    };
+    assert!(whole(IdleEnd::Close) && !whole(IdleEnd::Reset));
+}
+
+#[test]
 fn raw_bytes_are_taken_or_acknowledged_before_the_connection_ends() {
     let raw = |end| {
         let parts = vec![RawPart::Text(Template::text("HTTP/1.1 200 OK\r\n\r\nok"))];

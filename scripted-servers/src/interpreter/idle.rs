@@ -35,12 +35,17 @@ impl<T: Transport> Run<'_, T> {
         );
         if is_closed_behind {
             self.line.transport.hold_back();
+            self.held_back = true;
         }
         self.line.send_unsolicited(bytes).await?;
         if !is_closed_behind {
             self.line.reached_peer(bytes.len() as u64).await?;
         }
-        Ok(!self.line.next_has_begun())
+        let alone = !self.line.next_has_begun();
+        if !alone {
+            self.let_go();
+        }
+        Ok(alone)
     }
 
     /// Ends the connection after an idle time, unless another request begins
@@ -49,13 +54,28 @@ impl<T: Transport> Run<'_, T> {
         self.line.read_until(RequestPoint::Request).await?;
         let at = self.handed() + time;
         let proof = self.proof_before();
-        // A client need not read bytes that it never asked for.
         let before = &self.program.steps[..self.place];
-        let asked = !before
+        let sent = before
             .iter()
             .any(|step| matches!(step, WireStep::SendWhenIdle(..)));
-        let ended = self.line.end_when_idle(at, how, asked, proof).await?;
-        Ok(if ended { After::Ended } else { After::Keep })
+        // A client need not read bytes that it never asked for.
+        let ended = self.line.end_when_idle(at, how, !sent, proof).await?;
+        if ended {
+            return Ok(After::Ended);
+        }
+        // It acted on the bytes before the server got its next turn.
+        if sent && how == IdleEnd::Reset && self.line.is_left_idle() {
+            self.leave(proof, "the client had ended it by then", self.line.due());
+        }
+        self.let_go();
+        Ok(After::Keep)
+    }
+
+    /// The FIN for which bytes were held back does not come.
+    fn let_go(&mut self) {
+        if std::mem::take(&mut self.held_back) {
+            self.line.transport.let_go();
+        }
     }
 }
 
@@ -86,6 +106,11 @@ impl<T: Transport> Connection<T> {
     /// Whether something has come behind the current request.
     fn next_has_begun(&mut self) -> bool {
         !self.pending.is_empty() || self.read_once(1) == Ok(true)
+    }
+
+    /// Whether the peer ended the connection and has begun no other request.
+    fn is_left_idle(&self) -> bool {
+        self.pending.is_empty() && self.transport.unread() == 0 && self.transport.ending().is_some()
     }
 
     fn is_taken(&mut self) -> bool {
@@ -147,7 +172,7 @@ impl<T: Transport> Connection<T> {
     /// `asked` for is taken.
     pub(crate) async fn end_when_idle(
         &mut self,
-        at: Duration,
+        mut at: Duration,
         how: IdleEnd,
         asked: bool,
         proof: Option<Proof>,
@@ -162,8 +187,8 @@ impl<T: Transport> Connection<T> {
                     return self.answer_late_bytes_by_reset().await.map(|()| true);
                 }
                 IdleEnd::Reset if self.reset_if_idle(proof) => return Ok(true),
-                // A request came in between; it is read on the next round.
-                IdleEnd::Reset => {}
+                // Something came in between; it is seen on one of the next rounds.
+                IdleEnd::Reset => at = self.now() + Duration::from_millis(1),
             }
         }
     }

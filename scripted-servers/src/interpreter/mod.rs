@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::connection::{Connection, Part, Proof, Stop, Underway};
 use crate::event::{Lane, StepId, What};
 use crate::transport::Transport;
-use crate::wire::{End, WireProgram, WireStep};
+use crate::wire::{End, IdleEnd, WireProgram, WireStep};
 
 /// What becomes of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +173,8 @@ impl<T: Transport> Run<'_, T> {
                 WireStep::Send(_) | WireStep::SendDated { .. },
                 WireStep::AwaitAcknowledged,
                 WireStep::Fired(_),
-                WireStep::End(End::Close | End::HalfClose),
+                WireStep::End(End::Close | End::HalfClose)
+                    | WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Close),
             ])
         );
         goes && closes

@@ -148,6 +148,21 @@ fn no_client_is_fast_enough_to_come_between_unsolicited_bytes_and_the_fin() {
 }
 
 #[test]
+fn a_client_that_leaves_because_of_unsolicited_bytes_has_met_them_whoever_is_faster() {
+    for end in [None, Some(IdleEnd::Reset)] {
+        for _ in 0..25 {
+            let served = answer_then(Duration::ZERO, end);
+            let mut client = served.send(GET);
+            assert_eq!(read_exactly(&mut client, 6), b"answer");
+            read_exactly(&mut client, UNASKED.len());
+            drop(client);
+            served.wait_for("the end of it", |what| matches!(what, What::Closed { .. }));
+            assert_eq!(served.end().fired().len(), 1, "{end:?}");
+        }
+    }
+}
+
+#[test]
 fn a_request_that_begins_before_the_unsolicited_bytes_is_served_and_gets_none() {
     for end in [None, Some(IdleEnd::Close), Some(IdleEnd::Reset)] {
         let served = answer_then(Duration::from_secs(600), end);

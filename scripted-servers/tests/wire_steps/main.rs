@@ -5,6 +5,7 @@ mod client_read;
 mod effects;
 mod ends;
 mod idle;
+mod no_answer;
 mod sending;
 mod slow_read;
 #[path = "../support/mod.rs"]

@@ -38,7 +38,7 @@ pub(in crate::faults) const LANES: &[Listed] = &[
     lane(
         "then",
         "close",
-        "the connection, idle since the answer, is closed",
+        "the connection, idle since the answer, is closed; after 0s the FIN comes with the last bytes",
         "then: { close: 100ms }",
     ),
     lane(
