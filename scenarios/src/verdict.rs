@@ -81,6 +81,8 @@ pub enum FindingName {
     NotCancelled,
     /// More requests open at once than allowed.
     TooManyInFlight,
+    /// The client said of a call what was not so, or not in time.
+    FalseProgress,
 }
 
 impl FindingName {

@@ -333,6 +333,7 @@ mod tests {
                 call: 1,
                 shown: Shown::Response(response),
                 claim: Some(claim),
+                events: None,
             };
             let story = sent()
                 .answer(6, AT, 503, "")

@@ -10,6 +10,7 @@ pub mod connections;
 pub mod delivered;
 pub mod elapsed;
 pub mod error;
+pub mod events;
 pub mod gap;
 pub mod header;
 pub mod honest;
@@ -17,6 +18,7 @@ pub mod in_flight;
 pub mod order;
 pub mod outcome;
 pub mod per_key;
+pub mod progress;
 pub mod rate;
 pub mod running;
 pub mod sent_body;
@@ -121,6 +123,8 @@ assertions! {
     Status(Expected<u16>) in status;
     /// The content that the client shows.
     Body(body::BodyExpected) in body;
+    /// Events of a list that were lost or came twice.
+    Events(events::EventsExpected) in events;
     /// Time from the work to the report.
     Elapsed(Expected<Duration>) in elapsed;
     /// Time from the end of one attempt to the begin of the next.
@@ -139,6 +143,8 @@ assertions! {
     ClientClosed(client_closed::ClosedExpected) in client_closed;
     /// Requests that were begun and not answered at the same time.
     InFlight(Vec<Count>) in in_flight;
+    /// What the client says of a call meanwhile.
+    Progress(progress::ProgressExpected) in progress;
     /// The most requests in any time of some length.
     Rate(rate::RateExpected) in rate;
     /// Requests between two moments.
@@ -208,7 +214,7 @@ pub struct Entry {
 }
 
 /// Assertions of the language that this version does not know yet.
-pub const NOT_YET: &[&str] = &["lookups", "events", "progress"];
+pub const NOT_YET: &[&str] = &["lookups"];
 
 /// The words that name an assertion.
 pub fn words() -> impl Iterator<Item = &'static str> + Clone {

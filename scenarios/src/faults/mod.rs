@@ -143,6 +143,18 @@ pub(crate) trait Behaviour {
         None
     }
 
+    /// The ids of the events that it sends whole, in order, once all of it was
+    /// sent; none where that is not certain.
+    fn events_sent(&self) -> Option<Vec<&str>> {
+        Some(Vec::new())
+    }
+
+    /// Whether a list of events ends too soon in such good order that only its
+    /// last event tells so.
+    fn ends_a_list_in_order(&self) -> bool {
+        false
+    }
+
     /// What a client must be able to do to be judged by it.
     fn needs(&self) -> Option<Ability> {
         None
@@ -271,7 +283,18 @@ impl Fault {
         self.behaviour().program(step, with)
     }
 
-    /// What stands in its place when it is switched off: a plain empty answer.
+    /// What stands in its place when it is switched off: a plain empty answer; for a
+    /// list of events, which empty is none, the whole list.
+    pub(crate) fn switched_off(&self) -> Self {
+        let list = self.behaviour().content();
+        let list = list.filter(|body| matches!(body, Content::Events(_)));
+        Self::Respond(respond::Respond {
+            body: list.cloned(),
+            ..respond::Respond::plain()
+        })
+    }
+
+    /// A plain empty answer.
     pub fn plain() -> Self {
         Self::Respond(respond::Respond::plain())
     }

@@ -297,6 +297,17 @@ pub struct Call {
     pub at_once: u32,
     /// What is to be sent.
     pub request: Request,
+    /// Where its answer is a list of events, how that ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Stream>,
+}
+
+/// A list of events as the answer of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// The data of its last event; none: it has no event that is always last.
+    pub ends_with: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -383,8 +394,36 @@ pub enum Content {
     Bytes(u64),
     /// Text that never ends.
     Endless(String),
+    /// A list of server-sent events.
+    Events(Vec<SentEvent>),
     /// Rendered in the format of the API that the client's manifest names.
     Shape(Shape),
+}
+
+/// One server-sent event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentEvent {
+    /// Its id, by which a client tells that it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its type; none: `message`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// What it says; lines of its own become lines of data.
+    pub data: String,
+}
+
+impl SentEvent {
+    /// As it goes on the wire (WHATWG HTML, 9.2.6).
+    pub fn text(&self) -> String {
+        let line = |name: &str, value: &str| format!("{name}: {value}\n");
+        let id = self.id.iter().map(|id| line("id", id));
+        let event = self.event.iter().map(|event| line("event", event));
+        let data = self.data.split('\n').map(|data| line("data", data));
+        let lines = id.chain(event).chain(data);
+        lines.chain(["\n".to_owned()]).collect()
+    }
 }
 
 /// A body named by what it means.

@@ -264,6 +264,7 @@ impl Story {
             call,
             shown,
             claim: None,
+            events: None,
         };
         self.client(at, ClientEvent::Report(report))
     }

@@ -6,7 +6,7 @@ use scenarios::faults::Fault;
 use scenarios::faults::cut::Cut;
 use scenarios::faults::raw::{Raw, RawPart};
 use scenarios::faults::respond::{Framing, Respond, ResponsePoint};
-use scenarios::plan::{Content, StepPlan, Then};
+use scenarios::plan::{Content, SentEvent, StepPlan, Then};
 use scenarios::template::Template;
 use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint};
 
@@ -95,6 +95,37 @@ fn a_cut_of_endless_content_is_exact() {
     let head = "HTTP/1.1 500 Internal Server Error\r\n\r\n".len();
     assert_eq!(bytes.len(), head + 100_000);
     assert!(bytes[head..].starts_with(b"no no no "));
+}
+
+#[test]
+fn a_list_is_cut_behind_an_event_or_in_its_middle() {
+    let event = |id: &str, data: &str| SentEvent {
+        id: Some(id.to_owned()),
+        event: None,
+        data: data.to_owned(),
+    };
+    let events = vec![event("1", "a"), event("2", "b\nc")];
+    let cut = |point, framing| {
+        let program = of(Respond {
+            body: Some(Content::Events(events.clone())),
+            framing,
+            cut: Some((point, End::Reset)),
+            ..Respond::plain()
+        });
+        let text = shown(&program);
+        let (head, rest) = text.split_once("\r\n\r\n").expect("a head");
+        assert!(head.contains("Content-Type: text/event-stream"), "{head}");
+        rest.to_owned()
+    };
+    assert_eq!(cut(ResponsePoint::Events(0), Framing::Close), "");
+    let first = "id: 1\ndata: a\n\n";
+    assert_eq!(cut(ResponsePoint::Events(1), Framing::Close), first);
+    let whole = format!("{first}id: 2\ndata: b\ndata: c\n\n");
+    assert_eq!(cut(ResponsePoint::Events(2), Framing::Close), whole);
+    let half = format!("{first}id: 2\ndata:");
+    assert_eq!(cut(ResponsePoint::InsideEvent(2), Framing::Close), half);
+    let chunk = format!("{:x}\r\n{first}", whole.len());
+    assert_eq!(cut(ResponsePoint::Events(1), Framing::Chunked), chunk);
 }
 
 #[test]

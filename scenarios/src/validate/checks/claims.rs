@@ -169,6 +169,10 @@ fn nothing_to_compare(
             }
             _ => None,
         },
+        Assertion::Events(_) if view.plan.calls.iter().all(|call| call.stream.is_none()) => Some((
+            "the work is no `stream`, so no client tells of events",
+            "write the work as `stream`, or expect something of the `body`",
+        )),
         Assertion::SentBody(all) => {
             let compares = all.iter().any(|one| one.is == Some(SentBody::Same));
             (once && compares).then_some(("each call sends one request only", ALONE))
