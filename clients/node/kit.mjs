@@ -19,6 +19,11 @@ const LONGEST = 16
 /** Thrown by a client that cannot do the work. */
 export class Unsupported extends Error {}
 
+/** A list of events ended, in whatever order, before its last one. */
+export class StreamEnded extends Error {
+  name = 'StreamEnded'
+}
+
 function send(message) {
   process.stdout.write(JSON.stringify(message) + '\n')
 }
@@ -44,11 +49,13 @@ export async function run(make) {
     if (call.pause_ms) await sleep(call.pause_ms)
     progress(call.id, 'pending')
     const signal = cancelled(call.id)
+    const events = call.stream && new Events(call.stream.ends_with)
+    const report = (shown) => send({ report: { call: call.id, shown, events: events?.ids } })
     try {
       const response = await make(call, work.limits, signal)
-      const shown = await describe(response)
+      const shown = await describe(response, response.ok ? events : undefined)
       progress(call.id, response.ok ? 'succeeded' : 'failed')
-      send({ report: { call: call.id, shown: { response: shown } } })
+      report({ response: shown })
     } catch (error) {
       if (error instanceof Unsupported) {
         if (supported) send({ unsupported: { reason: error.message } })
@@ -56,8 +63,7 @@ export async function run(make) {
         return
       }
       progress(call.id, 'failed')
-      const shown = signal.aborted ? { cancelled: {} } : { error: chain(error) }
-      send({ report: { call: call.id, shown } })
+      report(signal.aborted ? { cancelled: {} } : { error: chain(error) })
     }
   }
   for (const group of groups(work.calls)) {
@@ -130,16 +136,64 @@ export async function body(call) {
   return ReadableStream.from(pieces)
 }
 
+/** Reads a list of server-sent events (WHATWG HTML, section 9.2.6) as it comes. */
+class Events {
+  /** Ids of the events that the caller was given. */
+  ids = []
+  #decoder = new TextDecoder()
+  #rest = ''
+  #id
+  #data
+  #endsWith
+  #ended = false
+
+  constructor(endsWith) {
+    this.#endsWith = endsWith
+  }
+
+  take(bytes) {
+    this.#rest += this.#decoder.decode(bytes, { stream: true })
+    // A CR at the end may be half of a CRLF.
+    const lines = this.#rest.split(/\r\n|\n|\r(?!$)/)
+    this.#rest = lines.pop()
+    for (const line of lines) this.#line(line)
+  }
+
+  /** The list is over: it must have come to its last event. */
+  end() {
+    if (this.#rest.endsWith('\r')) this.#line(this.#rest.slice(0, -1))
+    if (this.#endsWith !== undefined && !this.#ended) {
+      throw new StreamEnded('the list ended before its last event')
+    }
+  }
+
+  #line(line) {
+    if (line === '') {
+      if (this.#data !== undefined) {
+        if (this.#id !== undefined) this.ids.push(this.#id)
+        if (this.#data === this.#endsWith) this.#ended = true
+      }
+      this.#id = this.#data = undefined
+      return
+    }
+    const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)
+    if (field === 'id' && !value.includes('\0')) this.#id = value
+    if (field === 'data') this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`
+  }
+}
+
 /** Reads a Response to its end and describes it without keeping it. */
-async function describe(response) {
+async function describe(response, events) {
   const hash = createHash('sha256')
   let bytes = 0
   let start = Buffer.alloc(0)
   for await (const piece of response.body ?? []) {
     hash.update(piece)
+    events?.take(piece)
     bytes += piece.length
     if (start.length < START) start = Buffer.concat([start, piece]).subarray(0, START)
   }
+  events?.end()
   return {
     status: response.status,
     body_bytes: bytes,

@@ -5,9 +5,12 @@ program ends by itself when its last call has reported and nothing that it
 started is left; nothing here exits before that. Only the standard library.
 """
 
+import codecs
 import errno
 import hashlib
+import http.client
 import json
+import re
 import sys
 import threading
 import time
@@ -25,6 +28,10 @@ class Unsupported(Exception):
     """Raised by a client that cannot do the work."""
 
 
+class StreamEnded(Exception):
+    """A list of events ended, in whatever order, before its last one."""
+
+
 class Response:
     """What a client showed its caller: a status and a whole body."""
 
@@ -39,6 +46,48 @@ class Response:
             "body_sha256": hashlib.sha256(self.body).hexdigest(),
             "body_start": self.body[:START].decode("utf-8", "replace"),
         }
+
+
+class Events:
+    """Reads a list of server-sent events (WHATWG HTML, section 9.2.6) as it comes."""
+
+    def __init__(self, ends_with):
+        # Ids of the events that the caller was given.
+        self.ids = []
+        self.ends_with = ends_with
+        self.decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self.rest = ""
+        self.id = self.data = None
+        self.ended = False
+
+    def take(self, piece):
+        self.rest += self.decoder.decode(piece)
+        # A CR at the end may be half of a CRLF.
+        *lines, self.rest = re.split(r"\r\n|\n|\r(?!\Z)", self.rest)
+        for line in lines:
+            self.line(line)
+
+    def end(self):
+        """The list is over: it must have come to its last event."""
+        if self.rest.endswith("\r"):
+            self.line(self.rest[:-1])
+        if self.ends_with is not None and not self.ended:
+            raise StreamEnded("the list ended before its last event")
+
+    def line(self, line):
+        if line == "":
+            if self.data is not None:
+                if self.id is not None:
+                    self.ids.append(self.id)
+                self.ended |= self.data == self.ends_with
+            self.id = self.data = None
+            return
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "id" and "\0" not in value:
+            self.id = value
+        elif field == "data":
+            self.data = value if self.data is None else f"{self.data}\n{value}"
 
 
 OUT = threading.Lock()
@@ -124,6 +173,9 @@ class Waiting:
 
 def one(call, make, limits):
     """Makes one call and reports it."""
+    stream = call.get("stream")
+    events = None if stream is None else Events(stream.get("ends_with"))
+    call["events"] = events
     time.sleep(call.get("pause_ms", 0) / 1000)
     progress(call, "pending")
     try:
@@ -136,7 +188,27 @@ def one(call, make, limits):
         shown = {"error": chain(error)}
         state = "failed"
     progress(call, state)
-    send({"report": {"call": call["id"], "shown": shown}})
+    report = {"call": call["id"], "shown": shown}
+    if events is not None:
+        report["events"] = events.ids
+    send({"report": report})
+
+
+def content(call, answer):
+    """The whole content of an answer, anything with `status`, `read` and `read1`. A list
+    of events is handed on as it comes."""
+    events = call["events"]
+    if events is None or not 200 <= answer.status < 300:
+        return answer.read()
+    pieces = []
+    while piece := answer.read1(PIECE):
+        pieces.append(piece)
+        events.take(piece)
+    if getattr(answer, "length", None):
+        # `read1` takes an end that comes too soon for the end.
+        raise http.client.IncompleteRead(b"".join(pieces), answer.length)
+    events.end()
+    return b"".join(pieces)
 
 
 def headers(call):

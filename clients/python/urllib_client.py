@@ -29,7 +29,7 @@ def make(call, limits):
         # A status that urllib does not like is raised, and still an answer.
         answer = error
     with answer:
-        return kit.Response(answer.status, answer.read())
+        return kit.Response(answer.status, kit.content(call, answer))
 
 
 if __name__ == "__main__":

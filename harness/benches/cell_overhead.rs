@@ -106,6 +106,7 @@ fn work(url: &str) -> Vec<u8> {
         body: None,
         stream_body: false,
         resumable: false,
+        stream: None,
         pause_ms: 0,
         group: 0,
         at_once: 1,

@@ -204,6 +204,7 @@ fn report(call: &Call) -> Result<(), Box<dyn std::error::Error>> {
             ..ShownResponse::default()
         }),
         claim: None,
+        events: None,
     });
     println!("{}", serde_json::to_string(&message)?);
     Ok(())

@@ -72,6 +72,7 @@ pub(crate) fn finding(name: FindingName, axis: Axis, level: Level) -> Finding {
         observed: "2".to_owned(),
         line: Some(9),
         events: vec![4, 7],
+        more_events: 0,
     }
 }
 

@@ -92,6 +92,8 @@ fn behaviour() -> impl Strategy<Value = String> {
     let framing = prop::sample::select(vec!["length", "chunked", "close"]);
     let point = prop::sample::select(vec!["request", "{ head: 1 }", "{ head: all }"]);
     let location = prop::sample::select(vec!["/again", "{dead}/x"]);
+    let coding = prop::sample::select(vec!["gzip", "deflate", "br"]);
+    let state = prop::sample::select(vec!["whole", "half", "empty", "corrupt"]);
     prop_oneof![
         status
             .clone()
@@ -125,6 +127,10 @@ fn behaviour() -> impl Strategy<Value = String> {
                 .to_owned()
         ),
         Just("respond: { status: 200, surplus: { text: \"more\" } }".to_owned()),
+        (coding, state).prop_map(|(coding, state)| format!(
+            "respond: {{ status: 200, body: {{ text: \"coded\" }}, {coding}: {state} }}"
+        )),
+        Just("slow_read: { bytes: 1, every: 3ms }\n        respond: { status: 200 }".to_owned()),
         Just("continue: never\n        respond: { status: 200 }".to_owned()),
         Just("raw: [ { text: \"HTTP/1.1 2x0 OK\\r\\n\\r\\n\" } ]".to_owned()),
         Just(
@@ -137,7 +143,11 @@ fn behaviour() -> impl Strategy<Value = String> {
 fn scripted() -> impl Strategy<Value = Scripted> {
     let connection = prop::sample::select(vec!["serve", "serve", "reset", "close"]);
     let method = prop::sample::select(vec!["GET", "POST", "PUT", "DELETE"]);
-    let applies = prop::sample::select(vec!["", "applies: order\n        "]);
+    let applies = prop::sample::select(vec![
+        "",
+        "applies: order\n        ",
+        "applies: order\n        takes: 600ms\n        ",
+    ]);
     (
         prop::collection::vec(connection, 0..3),
         prop::collection::vec((applies, behaviour()), 1..5),

@@ -71,7 +71,11 @@ pub fn of_finding(cell: &Cell, finding: &Finding) -> Detail {
     }
     if !finding.events.is_empty() {
         let numbers: Vec<_> = finding.events.iter().map(u64::to_string).collect();
-        facts.push(("events", numbers.join(", ")));
+        let mut events = numbers.join(", ");
+        if finding.more_events > 0 {
+            events.push_str(&format!(", and {} more", finding.more_events));
+        }
+        facts.push(("events", events));
     }
     Detail {
         title: format!(

@@ -81,6 +81,8 @@ pub enum FindingName {
     NotCancelled,
     /// More requests open at once than allowed.
     TooManyInFlight,
+    /// The client said of a call what was not so, or not in time.
+    FalseProgress,
 }
 
 impl FindingName {
@@ -112,8 +114,19 @@ pub struct Finding {
     pub observed: String,
     /// Line of the scenario's file; none for findings that need no expectation.
     pub line: Option<u32>,
-    /// Numbers of the events that prove it.
+    /// Numbers of the events that prove it, of very many the first.
     pub events: Vec<u64>,
+    /// How many more events prove it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_events: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The verdict on one cell or one axis of it, from best to worst.

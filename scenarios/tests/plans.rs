@@ -7,7 +7,7 @@ use scenarios::document::{Source, render};
 use scenarios::faults::Fault;
 use scenarios::faults::respond::{Framing, Respond, ResponsePoint, RetryAfter};
 use scenarios::manifest::Ability;
-use scenarios::plan::{Content, LanesRequired, Plan, Request, StepPlan};
+use scenarios::plan::{Content, LanesRequired, Plan, Request, StepPlan, Then};
 use scenarios::template::{Piece, Template};
 use scenarios::validate::{Known, scenario};
 use scripted_servers::script::{ConnectionUse, Listen, PathPattern, Times};
@@ -301,8 +301,8 @@ expect: { must: [ { of: { call: 2 }, honest: true } ] }
     );
     let first = step(&plans[0], 0);
     assert_eq!(
-        (first.then, first.required),
-        (Some((IdleEnd::Close, Duration::ZERO)), true)
+        (first.then.clone(), first.required),
+        (Some(Then::ends(IdleEnd::Close, Duration::ZERO)), true)
     );
     let pauses: Vec<_> = plans
         .iter()

@@ -200,6 +200,36 @@ calls: [ { url: "{api}/1" }, { url: "{dead}/2" } ]
 }
 
 #[test]
+fn without_faults_nothing_is_cancelled_and_a_list_is_whole() {
+    let plan = plan(
+        r#"
+servers:
+  api:
+    script:
+      - applies: x
+        respond:
+          status: 200
+          framing: close
+          body: { events: [ { id: "1", data: a }, { data: end } ] }
+          cut: { after: { inside_event: 1 }, with: close }
+stream: { url: "{api}/x", ends_with: end }
+cancel: { when: { after: 100ms } }
+"#,
+    );
+    let off = plan.without_faults();
+    assert!(off.cancel.as_ref().is_some_and(|cancel| cancel.withheld));
+    let scripts = scripts(&off);
+    let step = &scripts[0].queues[0].steps[0];
+    assert!(!can_fire(step));
+    let sent = step.program.steps.iter().find_map(|step| match step {
+        WireStep::Send(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        _ => None,
+    });
+    let sent = sent.expect("an answer");
+    assert!(sent.ends_with("id: 1\ndata: a\n\ndata: end\n\n"), "{sent}");
+}
+
+#[test]
 fn a_plan_survives_being_written_and_read() {
     let plan = plan(
         r#"

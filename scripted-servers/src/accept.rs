@@ -14,7 +14,8 @@ use crate::state::Cell;
 /// A pause after an accept that failed for want of something.
 const PAUSE: Duration = Duration::from_millis(10);
 /// At the end of a cell its connections give back what is wanting; what is still
-/// wanting after this stays so.
+/// wanting after this stays so. While the client lives, a connection that waits
+/// for longer has not met the server that was scripted.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// A connection and its peer.
@@ -48,12 +49,16 @@ impl Listener {
 
     /// The next connection. Dropped while it waits, it has taken none.
     pub(crate) async fn next(&self) -> Accepted {
+        let clock = &self.losses.cell.clock;
+        let mut wanting_since = None;
         loop {
             match self.socket.accept().await {
                 Ok(accepted) => return accepted,
                 Err(error) => {
-                    tracing::warn!(%error, "accept failed");
-                    if !is_for_want(&error) {
+                    tracing::debug!(%error, "accept failed");
+                    let now = clock.now();
+                    let since = *wanting_since.get_or_insert(now);
+                    if !is_for_want(&error) || now >= since + LONGEST {
                         self.losses.tell(&error);
                     }
                     self.losses.pause().await;
@@ -99,8 +104,12 @@ impl Losses {
     /// What came on a connection may not be counted.
     fn tell(&self, error: &io::Error) {
         let server = &self.server;
+        let help = match error.raw_os_error() {
+            Some(libc::EMFILE) => too_few_descriptors(),
+            _ => String::new(),
+        };
         self.cell.set_broken(format!(
-            "a connection to {server:?} could not be accepted: {error}"
+            "a connection to {server:?} could not be accepted: {error}{help}"
         ));
     }
 
@@ -112,6 +121,18 @@ impl Losses {
         let clock = &self.cell.clock;
         let _busy = clock.sleep_until(clock.now() + PAUSE).await;
     }
+}
+
+/// How many descriptors there are, and what to do for more.
+fn too_few_descriptors() -> String {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let limit = limit
+        .current
+        .map_or_else(|| "so many".to_owned(), |limit| limit.to_string());
+    format!(
+        "; this process may have {limit} descriptors, one for each open connection and some more: \
+         raise the hard limit (`ulimit -Hn`), or run fewer cells at once"
+    )
 }
 
 /// A stream that tokio watches.

@@ -68,6 +68,7 @@ async fn run(cell: Arc<Cell>, attended: Vec<Attended>, mut commands: UnboundedRe
     while let Some(Command::ClientEnded(reply)) = commands.recv().await {
         over.send_replace(true);
         let _ = all_ended.recv().await;
+        cell.settle_works();
         let _ = reply.send(());
     }
 }

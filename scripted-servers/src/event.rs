@@ -168,6 +168,11 @@ pub enum What {
         /// when the server got its turn.
         #[serde(default)]
         since_us: u64,
+        /// From when on the application worked on it, where that took time;
+        /// `since_us` is then when it was through. That may lie behind the
+        /// client's end: the work goes on without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        began_us: Option<u64>,
     },
     /// `100 Continue` was sent to a request that expects it.
     Continued {
@@ -189,6 +194,14 @@ pub enum What {
         /// have acted on the whole answer earlier, while this event itself may
         /// be recorded after the client has already gone on.
         #[serde(default)]
+        handed_us: u64,
+    },
+    /// Bytes that no request asked for were handed to the kernel, on a connection
+    /// that was idle after this exchange.
+    Unsolicited {
+        /// How many.
+        bytes: u64,
+        /// Time just before they were handed over.
         handed_us: u64,
     },
     /// A fault happened.

@@ -82,3 +82,4 @@ mod state;
 mod tcp;
 mod transport;
 pub mod wire;
+mod works;

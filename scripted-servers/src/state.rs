@@ -15,6 +15,7 @@ use crate::request::{Head, Request};
 use crate::script::{ConnectionAct, PathPattern, ServerScript, Step};
 use crate::select::{self, Due, Facts};
 use crate::wire::{Answer, KeySource, RequestPoint, WireProgram, WireStep};
+use crate::works::Works;
 
 /// What all servers of a cell share.
 pub(crate) struct Cell {
@@ -26,6 +27,8 @@ pub(crate) struct Cell {
     /// The client is being stopped for reasons that are not its own.
     stopping: AtomicBool,
     broken: OnceLock<String>,
+    /// What the applications work on.
+    pub(crate) works: Works,
     /// When the client was handed its work.
     handed_over: watch::Sender<Option<Duration>>,
 }
@@ -39,6 +42,7 @@ impl Cell {
             ended: OnceLock::new(),
             stopping: AtomicBool::new(false),
             broken: OnceLock::new(),
+            works: Works::default(),
             handed_over: watch::Sender::new(None),
         }
     }
@@ -90,8 +94,9 @@ impl Cell {
     /// What the servers counted can not be trusted, for this reason. The first
     /// reason stays.
     pub(crate) fn set_broken(&self, reason: String) {
-        tracing::error!(reason, "the record is broken");
-        let _ = self.broken.set(reason);
+        if self.broken.set(reason).is_ok() {
+            tracing::error!(reason = self.broken(), "the record is broken");
+        }
     }
 
     /// Why what the servers counted can not be trusted, if that is so.
@@ -263,9 +268,12 @@ fn is_catch_all(script: &ServerScript) -> bool {
 }
 
 fn has_key(step: &Step, wanted: fn(&KeySource) -> bool) -> bool {
-    step.program.steps.iter().any(
-        |step| matches!(step, WireStep::Effect(effect) if effect.key.as_ref().is_some_and(wanted)),
-    )
+    step.program.steps.iter().any(|step| match step {
+        WireStep::Effect(effect) | WireStep::Work(effect, _) => {
+            effect.key.as_ref().is_some_and(wanted)
+        }
+        _ => false,
+    })
 }
 
 fn is_in_head(key: &KeySource) -> bool {

@@ -147,6 +147,14 @@ impl Transport for Tcp {
         }
     }
 
+    fn let_go(&mut self) {
+        if let Some(stream) = &self.stream
+            && let Err(error) = socket2::SockRef::from(stream).set_tcp_cork(false)
+        {
+            tracing::debug!(%error, "the last bytes may arrive late");
+        }
+    }
+
     async fn readable(&self) {
         let Some(stream) = &self.stream else {
             return;

@@ -30,6 +30,9 @@ pub(crate) trait Transport: Send + Sync + 'static {
     /// and the FIN arrive together. Not for long: if no `finish` comes they go.
     fn hold_back(&mut self);
 
+    /// Undoes `hold_back`: no `finish` comes, and the last bytes go.
+    fn let_go(&mut self);
+
     /// Waits until bytes, a FIN or a RST can be read.
     fn readable(&self) -> impl Future<Output = ()> + Send;
 

@@ -96,7 +96,7 @@ impl WireProgram {
 }
 
 /// The facts of an answer that the wire alone does not tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Status code on the wire; none where the bytes are no status line.
@@ -117,10 +117,27 @@ pub enum WireStep {
     /// would prove is told as unproven. So it is with `Half` and `Last` of
     /// content that comes chunked, and with more bytes than the content has.
     ReadUntil(RequestPoint),
+    /// As `ReadUntil`, but the content in pieces of so many bytes, with so much time
+    /// between them. Bytes that the socket has no room for stay with the client.
+    /// Content that ends with its first piece was not read slowly, and then what
+    /// the program would prove is told as unproven.
+    ReadSlowly {
+        /// How far.
+        point: RequestPoint,
+        /// Bytes a piece, framing included.
+        bytes: usize,
+        /// Time from piece to piece.
+        every: Duration,
+    },
     /// Wait on the clock (a step's `delay`).
     Wait(Duration),
     /// The application did something: count it under its name and key.
     Effect(Effect),
+    /// The application begins to work on an effect, which takes so long and is
+    /// counted at its end; the program goes on at once. The work is the
+    /// application's: it goes on whatever becomes of the connection. What is not
+    /// through when the client has ended is told then, with the time of its end.
+    Work(Effect, Duration),
     /// Write these bytes, as one write where the kernel takes them whole.
     Send(Bytes),
     /// As `Send`, with an HTTP-date (RFC 9110 section 5.6.7) between the two
@@ -171,15 +188,27 @@ pub enum WireStep {
     /// - anywhere else: when it is reached. There it stands behind the
     ///   `AwaitAcknowledged` or `AwaitTaken` that makes it true.
     ///
-    /// A `Wait` or `Drip` that the client ends by leaving, or that the end of
-    /// the cell cuts off, counts as fired from its beginning: the first `Fired`
-    /// behind it is left then. Not so when the client is stopped because of what
+    /// A `Wait`, `Drip` or `ReadSlowly` that the client ends by leaving, or that
+    /// the end of the cell cuts off, counts as fired from its beginning, which of
+    /// slow reading is the end of the first piece: the first `Fired` behind it is
+    /// left then. Not so when the client is stopped because of what
     /// was counted (`Running::stopping`). `Endless` and a hang have no end of their own, so
     /// the first `Fired` behind them is left as they begin.
     Fired(&'static str),
-    /// Stay idle for this long after the answer, then end the connection; if
-    /// another request begins first, that request is served and nothing fired.
-    /// Always the last step.
+    /// Stay idle for this long after the answer, until the peer's process has
+    /// read all of it, then write these bytes, which no request asked for, and
+    /// wait until they are in the peer's kernel. Directly before a `Fired` and a
+    /// closing `EndWhenIdle` they arrive together with the FIN instead.
+    ///
+    /// If another request begins first, that request is served, nothing that
+    /// stands behind this happens, and nothing fired. A client that acts on the
+    /// bytes and ends the connection before a RST comes has met the fault. Only a `Fired` and an
+    /// `EndWhenIdle` may stand behind it.
+    SendWhenIdle(Duration, Bytes),
+    /// Stay idle for this long after what was sent last, then end the connection;
+    /// if another request begins first, that request is served and nothing fired.
+    /// After no time at all a FIN arrives together with the bytes that an
+    /// `AwaitAcknowledged` right before it is about. Always the last step.
     EndWhenIdle(Duration, IdleEnd),
     /// End the connection. Always the last step.
     End(End),

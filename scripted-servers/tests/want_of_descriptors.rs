@@ -88,9 +88,28 @@ fn a_connection_that_can_not_be_accepted_is_tried_again_and_never_lost_in_silenc
     assert!(began.now() < Duration::from_secs(10), "{:?}", began.now());
     drop((client, taken));
     assert_eq!(record.ledger().server("api").delivered, 0);
+    told(closed);
+
+    // There are none for longer than a client may be made to wait.
+    let (armed, address, record, _) = support::armed();
+    let running = armed.serve(script()).unwrap();
+    let socket = unconnected();
+    let taken = take_all();
+    let mut client = post(socket, address);
+    let_pass(Duration::from_millis(2200));
+    drop(taken);
+    assert_eq!(read_exactly(&mut client, NEXT.len()), NEXT.as_bytes());
+    let closed = running.close();
+    assert_eq!(record.ledger().server("api").delivered, 1);
+    told(closed);
+}
+
+fn told(closed: Result<(), ServerError>) {
     match closed {
         Err(ServerError::Broken(reason)) => {
             assert!(reason.contains("\"api\" could not be accepted"), "{reason}");
+            assert!(reason.contains("may have 256 descriptors"), "{reason}");
+            assert!(reason.contains("`ulimit -Hn`"), "{reason}");
         }
         other => panic!("lost in silence: {other:?}"),
     }

@@ -69,6 +69,7 @@ fn work(open: &str, closed: &str, file: &str) -> Work {
         body,
         stream_body: false,
         resumable: false,
+        stream: None,
         pause_ms: 0,
         group: 0,
         at_once: 1,

@@ -93,7 +93,12 @@ impl Messages {
         shown: Shown,
         claim: Option<Claim>,
     ) -> io::Result<()> {
-        self.send(&Message::Report(Report { call, shown, claim }))
+        self.send(&Message::Report(Report {
+            call,
+            shown,
+            claim,
+            events: None,
+        }))
     }
 
     /// Reports an answer.

@@ -52,6 +52,10 @@ pub struct Call {
     /// with `bytes */SIZE` asks what has arrived (308 with Range).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumable: bool,
+    /// Whether its answer is a list of server-sent events; none: it is not. The
+    /// report then carries the ids of the events that its caller was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Stream>,
     /// Milliseconds to wait before the call.
     #[serde(default)]
     pub pause_ms: u64,
@@ -84,6 +88,15 @@ impl Work {
         let beside = |one: &Call, next: &Call| one.group > 0 && one.group == next.group;
         self.calls.chunk_by(beside)
     }
+}
+
+/// A list of events as the answer of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    /// The data of the API's last event. A list that ends before it is not whole,
+    /// however the connection ended. None: the API has no such event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_with: Option<String>,
 }
 
 /// Content of a request.
@@ -164,6 +177,10 @@ pub struct Report {
     /// What a client that knows more says about the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
+    /// Of a stream, the ids of the events that its caller was given, in order, in
+    /// the whole call; whatever is shown of its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<String>>,
 }
 
 /// What a client showed its caller: what was returned or thrown.

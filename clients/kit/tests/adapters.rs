@@ -98,6 +98,7 @@ fn node(script: &str, url: &str) -> Child {
             body: None,
             stream_body: false,
             resumable: false,
+            stream: None,
             pause_ms: 0,
             group: 0,
             at_once: 1,

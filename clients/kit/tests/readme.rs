@@ -73,7 +73,7 @@ fn the_lines_of_the_protocol_are_of_the_protocol() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(messages.len(), 5);
+    assert_eq!(messages.len(), 6);
     let controls: Vec<Control> = controls
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())

@@ -5,13 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use client_kit::messages::{Messages, State};
-use client_kit::protocol::{Call, Limits};
+use client_kit::protocol::{Call, Limits, Message, Report};
 
 use crate::cancel::Token;
 use crate::connection::Connection;
 use crate::defects::{Defect, Defects};
 use crate::exchange::{Answer, Terms, exchange};
 use crate::failure::{Failure, Kind};
+use crate::listening::Listening;
 use crate::policy::{Patience, Policy};
 use crate::pool::Pool;
 use crate::redirect;
@@ -35,6 +36,8 @@ pub(crate) struct History {
     pub(crate) sent: u32,
     /// In this attempt, before the current hop.
     hops: u32,
+    /// Where the answer is a list of events, what the caller got of it.
+    listening: Option<Listening>,
 }
 
 impl Client {
@@ -54,11 +57,15 @@ impl Client {
             messages,
             reported: false,
             earlier_sent: false,
+            events: None,
         };
         messages.progress(call.id, State::Pending)?;
         let ended = match Request::of(call) {
             Ok(request) if call.resumable => self.upload(&request, token, &mut reporter)?,
-            Ok(request) => self.attempts(&request, token, &mut reporter)?,
+            Ok(request) => {
+                let listening = call.stream.as_ref().map(Listening::to);
+                self.attempts(&request, token, listening, &mut reporter)?
+            }
             Err(failure) => Err(failure),
         };
         reporter.end(&ended, &self.defects)
@@ -68,18 +75,31 @@ impl Client {
         &self,
         request: &Request,
         token: &Token,
+        listening: Option<Listening>,
         reporter: &mut Reporter<'_>,
     ) -> io::Result<Ended> {
         let mut patience = self.policy.patience(token);
         let repeatable = request.may_arrive_twice(&self.defects);
-        let mut history = History::default();
+        let mut history = History {
+            listening,
+            ..History::default()
+        };
         let mut again = None;
         reporter.messages.progress(reporter.call, State::Working)?;
         let mut done = 0_u32;
         loop {
             done = done.saturating_add(1);
             let ended = self.attempt(again.as_ref().unwrap_or(request), &patience, &mut history);
-            let Some(wait) = self.wait(repeatable, &ended, done, &patience) else {
+            let ended = self.listened(ended, &history);
+            let begun = ended.as_ref().is_err_and(|failure| failure.answered);
+            if begun && self.defects.has(Defect::AnnouncesSuccessEarly) {
+                reporter
+                    .messages
+                    .progress(reporter.call, State::Succeeded)?;
+            }
+            reporter.events = history.listening.as_ref().map(Listening::ids);
+            let wait = self.wait(repeatable, &ended, done, &patience);
+            let Some(wait) = wait.filter(|_| self.may_begin_again(&history)) else {
                 return Ok(ended);
             };
             if self.defects.has(Defect::ReportsBeforeTheRetry) {
@@ -97,6 +117,27 @@ impl Client {
                 patience = self.policy.patience(&Token::default());
             }
         }
+    }
+
+    /// An answer whose list of events lacks its last one is no whole answer, however
+    /// the connection ended.
+    fn listened(&self, ended: Ended, history: &History) -> Ended {
+        let answer = ended?;
+        let whole = history.listening.as_ref().is_none_or(Listening::is_whole);
+        let good = matches!(answer.status, 200..=299);
+        if whole || !good || self.defects.has(Defect::AcceptsListWithoutItsEnd) {
+            return Ok(answer);
+        }
+        Err(Failure {
+            answered: true,
+            ..Failure::new(Kind::Truncated, "the list ended before its last event")
+        })
+    }
+
+    /// Whether nothing was given to the caller that another answer would repeat.
+    fn may_begin_again(&self, history: &History) -> bool {
+        let begun = history.listening.as_ref();
+        !begun.is_some_and(Listening::has_begun) || self.defects.has(Defect::StartsListsAgain)
     }
 
     /// Waits between two attempts.
@@ -164,7 +205,10 @@ impl Client {
             }
             if self.defects.has(Defect::TrustsConnectErrorAfterRedirect) {
                 // It judges the call by its last connection alone.
-                *history = History::default();
+                *history = History {
+                    listening: history.listening.take(),
+                    ..History::default()
+                };
             }
             request = next;
             hop += 1;
@@ -180,9 +224,9 @@ impl Client {
     ) -> Result<Answer, Failure> {
         if self.defects.has(Defect::SendsTwice) {
             // The copy counts for nothing; nobody knows that it was sent.
-            let _ = self.send_once(request, patience);
+            let _ = self.send_once(request, patience, None);
         }
-        let sent = self.send_once(request, patience);
+        let sent = self.send_once(request, patience, history.listening.as_mut());
         let (sent_before, hops_before) = (history.sent, history.hops);
         if sent.as_ref().map_or_else(|failure| failure.sent, |_| true) {
             history.sent += 1;
@@ -195,7 +239,12 @@ impl Client {
         })
     }
 
-    fn send_once(&self, request: &Request, patience: &Patience) -> Result<Answer, Failure> {
+    fn send_once(
+        &self,
+        request: &Request,
+        patience: &Patience,
+        listening: Option<&mut Listening>,
+    ) -> Result<Answer, Failure> {
         let origin = &request.url.origin;
         let kept = self.pool().take(origin, &self.defects);
         let mut connection = match kept {
@@ -207,7 +256,7 @@ impl Client {
             patience,
             defects: &self.defects,
         };
-        let answer = exchange(&mut connection, request, terms);
+        let answer = exchange(&mut connection, request, terms, listening);
         let cancelled = matches!(&answer, Err(failure) if failure.kind == Kind::Cancelled);
         if cancelled && self.defects.has(Defect::ReadsOnAfterCancel) {
             let mut abandoned = self.abandoned.lock();
@@ -237,6 +286,8 @@ pub(crate) struct Reporter<'a> {
     reported: bool,
     /// Whether an attempt before the last one was sent.
     pub(crate) earlier_sent: bool,
+    /// Of a list of events, those that the caller was given.
+    events: Option<Vec<String>>,
 }
 
 impl Reporter<'_> {
@@ -257,6 +308,11 @@ impl Reporter<'_> {
         self.messages.progress(self.call, state)?;
         let claim = report::claim(ended, self.earlier_sent);
         let shown = report::shown(ended, defects);
-        self.messages.report_with_claim(self.call, shown, claim)
+        self.messages.send(&Message::Report(Report {
+            call: self.call,
+            shown,
+            claim,
+            events: self.events.clone(),
+        }))
     }
 }

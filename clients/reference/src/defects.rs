@@ -15,9 +15,11 @@ use std::fmt::Write as _;
 pub enum Defect {
     AcceptsBrokenCoding,
     AcceptsConflictingLengths,
+    AcceptsListWithoutItsEnd,
     AcceptsMissingLastChunk,
     AcceptsResetAsEnd,
     AcceptsShortBody,
+    AnnouncesSuccessEarly,
     BeginsASecondSession,
     CountsAttemptsAsRetries,
     CountsRetriesAsAttempts,
@@ -60,6 +62,7 @@ pub enum Defect {
     SaysNotSentOnTimeout,
     SendsTwice,
     SleepsThroughCancel,
+    StartsListsAgain,
     StaysAtTheFirstOrigin,
     SwallowsErrors,
     TakesInterimAsFinal,
@@ -86,6 +89,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "of several Content-Lengths that differ it takes the first",
     ),
     (
+        Defect::AcceptsListWithoutItsEnd,
+        "accepts-list-without-its-end",
+        "a list of events counts as whole without its last event",
+    ),
+    (
         Defect::AcceptsMissingLastChunk,
         "accepts-missing-last-chunk",
         "a chunked body that ends between two chunks counts as whole",
@@ -99,6 +107,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::AcceptsShortBody,
         "accepts-short-body",
         "a body shorter than its Content-Length counts as whole",
+    ),
+    (
+        Defect::AnnouncesSuccessEarly,
+        "announces-success-early",
+        "an answer that has begun is told as a success, before it is whole",
     ),
     (
         Defect::BeginsASecondSession,
@@ -305,6 +318,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::SleepsThroughCancel,
         "sleeps-through-cancel",
         "a wait between two attempts does not end with a cancel, and the next attempt is made",
+    ),
+    (
+        Defect::StartsListsAgain,
+        "starts-lists-again",
+        "a list that broke off is asked for again, and its first events are given twice",
     ),
     (
         Defect::StaysAtTheFirstOrigin,

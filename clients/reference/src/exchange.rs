@@ -7,6 +7,7 @@ use crate::codec::{Body, Coding, Fields, Head, Lenience, Malformed, Shortfall};
 use crate::connection::{Connection, Sent, Stop};
 use crate::defects::{Defect, Defects};
 use crate::failure::{CANCELLED, EndedBy, Failure, Kind};
+use crate::listening::Listening;
 use crate::policy::{Patience, Policy};
 use crate::request::Request;
 
@@ -40,11 +41,13 @@ pub(crate) fn exchange(
     connection: &mut Connection,
     request: &Request,
     terms: Terms<'_>,
+    listening: Option<&mut Listening>,
 ) -> Result<Answer, Failure> {
     let mut exchange = Exchange {
         reused: connection.used,
         connection,
         terms,
+        listening,
         sent: false,
         answered: false,
     };
@@ -64,6 +67,8 @@ pub(crate) fn exchange(
 struct Exchange<'a> {
     connection: &'a mut Connection,
     terms: Terms<'a>,
+    /// Who gets the content of a good answer as it comes.
+    listening: Option<&'a mut Listening>,
     reused: bool,
     sent: bool,
     answered: bool,
@@ -163,6 +168,11 @@ impl Exchange<'_> {
         let enough = limit.map(|limit| clock::now() + limit.time);
         let mut coding = Coding::of(&head.fields);
         let mut content = BodyDigest::new();
+        let mut listening = self.listening.take();
+        listening = listening.filter(|_| matches!(head.status, 200..=299));
+        if let Some(listening) = &mut listening {
+            listening.begin();
+        }
         let whole = loop {
             // Framing only ever adds bytes, so that as many bytes of the wire as
             // are still wanted never hold more content than that.
@@ -171,7 +181,12 @@ impl Exchange<'_> {
             let arrived = self.connection.arrived();
             let arrived = arrived.get(..wanted).unwrap_or(arrived);
             let used = body.take(arrived, &mut |data| {
-                coding.take(data, &mut |plain| content.add(plain));
+                coding.take(data, &mut |plain| {
+                    content.add(plain);
+                    if let Some(listening) = &mut listening {
+                        listening.hear(plain);
+                    }
+                });
             });
             let used = used.map_err(malformed)?;
             self.connection.use_up(used);

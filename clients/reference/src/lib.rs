@@ -4,7 +4,7 @@
 //! the truth, and each of its [`defects`] makes it careless in one named way.
 //! From the outside in: [`program`] speaks the client protocol, `call` makes one
 //! call of as many attempts as `policy` and the table in `retry` allow, `redirect`
-//! finds the next hop, `cancel` knows whether the caller still wants a call, `upload` goes on where it broke off, `pool` keeps connections, `exchange` sends one request
+//! finds the next hop, `listening` hands a list of events to its caller, `cancel` knows whether the caller still wants a call, `upload` goes on where it broke off, `pool` keeps connections, `exchange` sends one request
 //! and reads one answer over a `connection`, and `codec` knows the bytes. The
 //! codec is its own: were it the servers' parser, both could be wrong together.
 
@@ -16,6 +16,7 @@ mod connection;
 pub mod defects;
 mod exchange;
 mod failure;
+mod listening;
 mod policy;
 mod pool;
 pub mod program;

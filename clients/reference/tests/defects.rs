@@ -160,6 +160,34 @@ fn bodies() -> Vec<Case> {
     ]
 }
 
+fn lists() -> Vec<Case> {
+    let list = |server: &Server| {
+        let mut list = call("GET", server.url("/"));
+        list.stream = Some(client_kit::protocol::Stream {
+            ends_with: Some("end".to_owned()),
+        });
+        vec![list]
+    };
+    let head = "HTTP/1.1 200 OK\r\n\r\n";
+    let begun = format!("{head}id: 1\ndata: a\n\n");
+    let whole = format!("{begun}data: end\n\n");
+    vec![
+        Case::new(Defect::AcceptsListWithoutItsEnd, "", vec![close(&begun)])
+            .calls(list)
+            .tells("GET:0 -> ANSWER_TRUNCATED [1]", "GET:0 -> 200:15 [1]"),
+        Case::new(
+            Defect::StartsListsAgain,
+            "",
+            vec![reset(&begun), close(&whole)],
+        )
+        .calls(list)
+        .tells(
+            "GET:0 -> ANSWER_TRUNCATED [1]",
+            "GET:0 GET:0 -> 200:26 [1,1]",
+        ),
+    ]
+}
+
 fn reports() -> Vec<Case> {
     let silent = Act::Silent(Duration::from_millis(400));
     vec![
@@ -444,6 +472,7 @@ fn uploads() -> Vec<Case> {
 fn cases() -> Vec<Case> {
     let all = [
         bodies(),
+        lists(),
         reports(),
         retries(),
         redirects(),
@@ -505,6 +534,24 @@ fn defects_of_waiting_wait_too_short_or_too_long() {
     assert!(waited("0", Some(Defect::ZeroMeansDefault)) >= second);
 }
 
+#[test]
+fn success_is_told_when_it_is_so_and_not_before() {
+    let told = |defects: &Defects| {
+        let server = Server::start(vec![reset(SHORT), ok()]);
+        let calls = vec![call("GET", server.url("/"))];
+        let messages = make(calls, Limits::default(), defects);
+        let states = messages.iter().filter_map(|message| match message {
+            Message::Progress(progress) => Some(progress.state.as_str()),
+            _ => None,
+        });
+        states.collect::<Vec<_>>().join(" ")
+    };
+    let good = told(&Defects::default());
+    assert_eq!(good, "pending working retrying succeeded");
+    let early = told(&Defects::default().with(Defect::AnnouncesSuccessEarly));
+    assert_eq!(early, "pending working succeeded retrying succeeded");
+}
+
 /// The most calls that were begun and had not reported.
 fn most_at_once(defects: &Defects) -> usize {
     let slow = Act::Drip(answer(200, "", "ok"), Duration::from_millis(10));
@@ -539,6 +586,7 @@ fn of_a_group_only_so_many_calls_are_made_at_once() {
 fn every_defect_has_a_case() {
     // Those of a cancel are in `cancel.rs`.
     let waiting = [
+        Defect::AnnouncesSuccessEarly,
         Defect::IgnoresAtOnce,
         Defect::IgnoresRetryAfter,
         Defect::IgnoresRetryAfterDate,

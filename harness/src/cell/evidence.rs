@@ -3,12 +3,13 @@
 //! Servers record from their own thread, the harness records what it sees of
 //! the client. Entries are JSON Lines in `events.jsonl`; they reach the file
 //! when the servers are about to wait and at once for the harness's own, so a
-//! killed run leaves its record. Nothing here judges: the few counters serve to
-//! tell when a cell is over.
+//! killed run leaves its record. The file is the evidence: nothing of it is kept
+//! in memory, neither while it is written nor while it is read. Nothing here
+//! judges: the few counters serve to tell when a cell is over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -46,7 +47,8 @@ pub struct EvidenceLog {
 struct State {
     file: Option<File>,
     unwritten: Vec<u8>,
-    entries: Vec<Entry>,
+    /// How many entries there are.
+    count: u64,
     traffic: Traffic,
     watch: Watch,
     broken: Option<String>,
@@ -100,11 +102,11 @@ impl EvidenceLog {
         self.state().traffic.last
     }
 
-    /// All entries so far, and why some of them are not in the file, if so.
-    pub fn entries(&self) -> (Vec<Entry>, Option<String>) {
+    /// Writes down what is left: why not all of it is in the file, if so.
+    pub fn finish(&self) -> Option<String> {
         let mut state = self.state();
         state.write();
-        (state.entries.clone(), state.broken.clone())
+        state.broken.clone()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -150,8 +152,9 @@ impl Record for EvidenceLog {
 
 impl State {
     fn push(&mut self, at: Duration, event: Event) {
+        self.count += 1;
         let entry = Entry {
-            n: self.entries.len() as u64 + 1,
+            n: self.count,
             at_us: u64::try_from(at.as_micros()).unwrap_or(u64::MAX),
             event,
         };
@@ -159,7 +162,6 @@ impl State {
             Ok(()) => self.unwritten.push(b'\n'),
             Err(error) => self.break_off(&error.to_string()),
         }
-        self.entries.push(entry);
         if self.unwritten.len() >= MOST_UNWRITTEN {
             self.write();
         }
@@ -267,24 +269,84 @@ pub enum ReadError {
     },
 }
 
-/// Reads `events.jsonl`. The last line may be torn, as a killed run leaves it;
-/// it is then dropped.
-pub fn read(path: &Path) -> Result<Vec<Entry>, ReadError> {
-    let bytes = crate::run::folder::read_whole(path)?;
-    let mut entries = Vec::new();
-    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        match serde_json::from_slice(line) {
-            Ok(entry) => entries.push(entry),
-            Err(_) if !line.ends_with(b"\n") => break,
-            Err(error) => {
-                return Err(ReadError::Line {
-                    line: index + 1,
-                    reason: error.to_string(),
-                });
-            }
+/// A longer line is no entry: heads, the longest that one tells of, are limited.
+const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+
+/// The entries of an `events.jsonl`, read one by one. The last line may be torn,
+/// as a killed run leaves it; it is then dropped. They also end where the file
+/// cannot be read on, which is told by [`Entries::end`].
+#[derive(Debug)]
+pub struct Entries {
+    file: BufReader<File>,
+    line: Vec<u8>,
+    number: usize,
+    error: Option<ReadError>,
+}
+
+impl Entries {
+    /// Those of a file, which may come from a stranger.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is a pipe or a device.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        Ok(Self {
+            file: BufReader::with_capacity(64 * 1024, scenarios::document::open(path)?),
+            line: Vec::new(),
+            number: 0,
+            error: None,
+        })
+    }
+
+    /// Whether all of it was read.
+    ///
+    /// # Errors
+    /// When the file could not be read on.
+    pub fn end(self) -> Result<(), ReadError> {
+        self.error.map_or(Ok(()), Err)
+    }
+
+    fn read(&mut self) -> Result<Option<Entry>, ReadError> {
+        self.line.clear();
+        self.number += 1;
+        let mut rest = (&mut self.file).take(LONGEST_LINE);
+        if rest.read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(None);
+        }
+        let is_whole = self.line.ends_with(b"\n");
+        match serde_json::from_slice(&self.line) {
+            Ok(entry) => Ok(Some(entry)),
+            Err(_) if !is_whole && self.file.fill_buf()?.is_empty() => Ok(None),
+            Err(error) => Err(ReadError::Line {
+                line: self.number,
+                reason: error.to_string(),
+            }),
         }
     }
-    Ok(entries)
+}
+
+impl Iterator for Entries {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        if self.error.is_some() {
+            return None;
+        }
+        self.read().unwrap_or_else(|error| {
+            self.error = Some(error);
+            None
+        })
+    }
+}
+
+/// Reads a whole `events.jsonl`, for who wants to see all of it at once.
+///
+/// # Errors
+/// When it cannot be read to its end.
+pub fn read(path: &Path) -> Result<Vec<Entry>, ReadError> {
+    let mut entries = Entries::open(path)?;
+    let all = entries.by_ref().collect();
+    entries.end()?;
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -21,14 +21,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use scenarios::evidence::{ClientEvent, Entry};
+use scenarios::evidence::ClientEvent;
 use scenarios::judge;
 use scenarios::verdict::{CellVerdict, Verdict};
 use scripted_servers::clock::{Clock, RealClock};
 
 use self::drive::{Ended, Errand, drive};
 use self::ending::Patience;
-use self::evidence::EvidenceLog;
+use self::evidence::{Entries, EvidenceLog, ReadError};
 use self::folder::CellFolder;
 use self::stage::{Stage, Unset};
 use self::work::Assignment;
@@ -135,17 +135,16 @@ fn run_in(
 
 /// Judges, and writes down the verdict.
 fn conclude(folder: &CellFolder, record: &CellRecord, log: &EvidenceLog) -> CellVerdict {
-    let (entries, broken) = log.entries();
-    let verdict = match broken {
-        Some(reason) => judge::not_run(&record.plan, Verdict::Error, reason),
-        None => unwind(|| Ok(verdict_on(record, &entries))).unwrap_or_else(|reason| {
-            judge::not_run(
-                &record.plan,
-                Verdict::Error,
-                format!("the judge broke: {reason}"),
-            )
-        }),
+    let verdict = match log.finish() {
+        Some(reason) => Err(reason),
+        None => unwind(|| Ok(verdict_on(record, &folder.events())))
+            .map_err(|reason| format!("the judge broke: {reason}"))
+            .and_then(|verdict| {
+                verdict.map_err(|error| format!("the evidence cannot be read: {error}"))
+            }),
     };
+    let verdict =
+        verdict.unwrap_or_else(|reason| judge::not_run(&record.plan, Verdict::Error, reason));
     let written = write_json(&folder.verdict(), &verdict).and_then(|()| {
         if record.not_run.is_some() {
             write_json(&folder.record(), record)?;
@@ -161,12 +160,16 @@ fn conclude(folder: &CellFolder, record: &CellRecord, log: &EvidenceLog) -> Cell
     }
 }
 
-/// The verdict on a cell by its record and its evidence.
-fn verdict_on(record: &CellRecord, entries: &[Entry]) -> CellVerdict {
-    match &record.not_run {
-        Some(not_run) => judge::not_run(&record.plan, not_run.verdict, not_run.reason.clone()),
-        None => judge::judge(&record.plan, &record.manifest, entries),
+/// The verdict on a cell by its record and the file with its evidence, of which
+/// no more than an entry is in memory at a time.
+fn verdict_on(record: &CellRecord, events: &Path) -> Result<CellVerdict, ReadError> {
+    if let Some(not_run) = &record.not_run {
+        let reason = not_run.reason.clone();
+        return Ok(judge::not_run(&record.plan, not_run.verdict, reason));
     }
+    let mut entries = Entries::open(events)?;
+    let verdict = judge::judge(&record.plan, &record.manifest, entries.by_ref());
+    entries.end().map(|()| verdict)
 }
 
 /// Judges a cell again by its folder.
@@ -182,8 +185,8 @@ pub fn judge_again(folder: &Path) -> Result<(CellRecord, CellVerdict), HarnessEr
     let record = serde_json::from_slice(&text)
         .map_err(|error| unreadable(&path, format!("not a cell's record: {error}")))?;
     let path = folder.events();
-    let entries = evidence::read(&path).map_err(|error| unreadable(&path, error.to_string()))?;
-    let verdict = verdict_on(&record, &entries);
+    let verdict =
+        verdict_on(&record, &path).map_err(|error| unreadable(&path, error.to_string()))?;
     Ok((record, verdict))
 }
 

@@ -107,6 +107,9 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
         body: body.transpose()?,
         stream_body: call.stream_body,
         resumable: call.resumable,
+        stream: call.stream.map(|stream| protocol::Stream {
+            ends_with: stream.ends_with,
+        }),
         pause_ms: milliseconds(call.pause),
         group: call.group,
         at_once: call.at_once,

@@ -219,6 +219,7 @@ pub(crate) fn shown(
         call,
         shown,
         claim: None,
+        events: None,
     }))
 }
 

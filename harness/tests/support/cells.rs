@@ -55,6 +55,7 @@ pub(crate) fn call(id: u32) -> Call {
         pause: Duration::ZERO,
         group: 0,
         at_once: 1,
+        stream: None,
         request: Request::Literal {
             method: "GET".to_owned(),
             url: Template(vec![

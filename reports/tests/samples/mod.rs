@@ -93,6 +93,7 @@ pub(crate) fn duplicate() -> Finding {
             .to_owned(),
         line: Some(31),
         events: vec![12, 31, 47],
+        more_events: 0,
     }
 }
 
@@ -106,6 +107,7 @@ fn departure() -> Finding {
         observed: "2.9 s".to_owned(),
         line: Some(40),
         events: vec![9],
+        more_events: 0,
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn judge(counts: &[EffectCount], of: &Of, case: &Case<'_>) -> Checked
         };
         let more = side == Ordering::Greater;
         let late = case.facts.late_effects.iter();
-        let late = late.filter(|effect| effect.name == *name).count() as u64;
+        let late = late.filter(|effect| *effect.name == **name).count() as u64;
         if !more && late > 0 && !is_too_little(matcher, observed + late) {
             out.doubt(format!(
                 "{name} was applied {} only after the client was gone",

@@ -3,6 +3,7 @@
 //! A FIN is dated by the kernel. A RST lies between the last sign of life and
 //! when the server noticed it, and a client is late only if it is so by both.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use scripted_servers::event::Ending;
@@ -128,11 +129,16 @@ pub(super) fn judge(expected: &ClosedExpected, of: &Of, case: &Case<'_>) -> Chec
     let Some(server) = case.facts.servers.get(&expected.server) else {
         return out;
     };
+    let mut by_connection: HashMap<u32, Vec<&Exchange>> = HashMap::new();
+    let there = case.facts.exchanges.iter();
+    for exchange in there.filter(|one| one.place.server == expected.server) {
+        let own = by_connection.entry(exchange.place.connection);
+        own.or_default().push(exchange);
+    }
+    let ends = first_ends(server);
+    let mut moments = HashMap::new();
     for (connection, accepted) in &server.accepted {
-        let exchanges = case.facts.exchanges.iter().filter(|one| {
-            one.place.server == expected.server && one.place.connection == *connection
-        });
-        let exchanges: Vec<&Exchange> = exchanges.collect();
+        let exchanges = by_connection.remove(connection).unwrap_or_default();
         let meant = exchanges.iter().any(|one| one.is_of(of));
         if !meant && (!exchanges.is_empty() || *of != Of::default()) {
             continue;
@@ -140,7 +146,7 @@ pub(super) fn judge(expected: &ClosedExpected, of: &Of, case: &Case<'_>) -> Chec
         let line = Line {
             number: *connection,
             accepted: *accepted,
-            end: first_end(server, *connection),
+            end: ends.get(connection).copied(),
             call: of.call.or(exchanges.last().and_then(|one| one.call)),
         };
         match &expected.is {
@@ -149,7 +155,13 @@ pub(super) fn judge(expected: &ClosedExpected, of: &Of, case: &Case<'_>) -> Chec
                 expected.server,
                 line.words()
             )),
-            Some(closing) => one(closing, &line, &expected.server, case, &mut out),
+            Some(closing) => {
+                let from = moments.entry(line.call);
+                let from = from.or_insert_with(|| moment::at(&closing.from, line.call, case));
+                if let Some(from) = from {
+                    one(closing, &line, (&expected.server, from), case, &mut out);
+                }
+            }
         }
     }
     out
@@ -181,16 +193,26 @@ fn word(how: Ending) -> &'static str {
     }
 }
 
-fn first_end(server: &ServerFacts, connection: u32) -> Option<EndFact> {
-    let ends = server.ends.iter();
-    let ends = ends.filter(|end| end.connection == connection).copied();
-    ends.min_by_key(|end| (end.mark.at_us, end.by_client.is_none()))
+/// The first end of each connection.
+fn first_ends(server: &ServerFacts) -> HashMap<u32, EndFact> {
+    let mut first: HashMap<u32, EndFact> = HashMap::new();
+    let key = |end: &EndFact| (end.mark.at_us, end.by_client.is_none());
+    for end in &server.ends {
+        let known = first.entry(end.connection).or_insert(*end);
+        if key(end) < key(known) {
+            *known = *end;
+        }
+    }
+    first
 }
 
-fn one(closing: &Closing, line: &Line, server: &str, case: &Case<'_>, out: &mut Checked) {
-    let Some(from) = moment::at(&closing.from, line.call, case) else {
-        return;
-    };
+fn one(
+    closing: &Closing,
+    line: &Line,
+    (server, from): (&str, &At),
+    case: &Case<'_>,
+    out: &mut Checked,
+) {
     if line.accepted.at_us > from.latest_us {
         return;
     }
@@ -205,7 +227,7 @@ fn one(closing: &Closing, line: &Line, server: &str, case: &Case<'_>, out: &mut 
         out.wrong(Raised::new(name, expected, observed, [from.mark.n, n]));
     };
     let number = line.number;
-    match when(closing, &from, line, case) {
+    match when(closing, from, line, case) {
         When::Nothing => {}
         When::Unsure(why) => out.doubt(format!("connection {number} to {server}: {why}")),
         When::InTime(end) if closing.how.is_some_and(|how| how != end.how) => {

@@ -92,7 +92,7 @@ fn one(expected: &ReadExpected, answered: &[&Exchange], case: &Case<'_>, out: &m
     let mut known = Known::default();
     let mut proof = Vec::new();
     for exchange in answered {
-        let Some((taken, n)) = exchange.read else {
+        let Some((taken, n)) = case.facts.read(exchange) else {
             return out.doubt(format!(
                 "what the client read at {counter} is not in the record"
             ));

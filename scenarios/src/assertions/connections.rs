@@ -1,6 +1,7 @@
 //! `connections`: how many connections were accepted.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use super::{Assertion, Entry};
 use crate::document::Node;
@@ -38,16 +39,12 @@ pub(super) fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
         let facts = case.facts.servers.get(server);
         let accepted = facts.map_or(&[][..], |facts| &facts.accepted);
         let whole_server = of.call.is_none() && of.attempt.is_none();
+        let own = case.facts.exchanges.iter();
+        let own = own.filter(|one| one.place.server == *server && one.is_of(of));
+        let own: HashSet<u32> = own.map(|one| one.place.connection).collect();
         let seen: Vec<Mark> = accepted
             .iter()
-            .filter(|(number, _)| {
-                whole_server
-                    || case.facts.exchanges.iter().any(|one| {
-                        one.place.server == *server
-                            && one.place.connection == *number
-                            && one.is_of(of)
-                    })
-            })
+            .filter(|(number, _)| whole_server || own.contains(number))
             .map(|(_, mark)| *mark)
             .collect();
         let observed = seen.len() as u64;

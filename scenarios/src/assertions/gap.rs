@@ -155,7 +155,7 @@ fn waits<'a>(call: &CallView<'a>, of: &Of) -> Vec<Wait<'a>> {
     let mut waits = Vec::new();
     let mut servers: Vec<&str> = Vec::new();
     for exchange in &call.exchanges {
-        if !servers.contains(&exchange.place.server.as_str()) {
+        if !servers.contains(&&*exchange.place.server) {
             servers.push(&exchange.place.server);
         }
     }
@@ -191,9 +191,8 @@ fn waits<'a>(call: &CallView<'a>, of: &Of) -> Vec<Wait<'a>> {
 }
 
 fn followed(before: &Exchange, after: &Exchange) -> bool {
-    let target = |one: &Exchange| one.head.as_ref().map(|head| head.target.clone());
     let redirect = matches!(before.status(), Some(301 | 302 | 303 | 307 | 308));
-    redirect && target(before) != target(after)
+    redirect && before.head().map(|head| head.target) != after.head().map(|head| head.target)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `header`: a header field of the requests that arrived.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,7 @@ use crate::document::{Kind, Node};
 use crate::expected::{counts, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
+use crate::judge::counts::listed;
 use crate::judge::facts::Exchange;
 use crate::plan::Of;
 use crate::scope::Scope;
@@ -136,7 +137,7 @@ pub(super) fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Chec
         .facts
         .exchanges
         .iter()
-        .filter(|one| one.head.is_some() && !one.is_other())
+        .filter(|one| one.head().is_some() && !one.is_other())
         .filter(|one| one.is_counted_by(&expected.counter) && one.is_of(of))
         .collect();
     let name = &expected.name;
@@ -147,11 +148,10 @@ pub(super) fn judge(expected: &HeaderExpected, of: &Of, case: &Case<'_>) -> Chec
                 let value = one.header(name);
                 value.map_or_else(|| "(absent)".to_owned(), |value| told.bare(value))
             };
-            let values: Vec<_> = heads.iter().map(show).collect();
             out.note(format!(
                 "{name} at {}: {}",
                 expected.counter.text,
-                values.join(", ")
+                listed(heads.iter().map(show))
             ));
         }
         Some(Field::Present) => each(&heads, name, "present", |has| has.is_some(), &mut out),
@@ -194,7 +194,7 @@ fn each(
                 FindingName::WrongRequest,
                 format!("{name} {what}"),
                 format!("{name} {}", told.words(one)),
-                one.head.as_ref().map(|head| head.mark.n),
+                one.head().map(|head| head.mark.n),
             ));
         }
     }
@@ -206,7 +206,7 @@ fn absent(name: &str, one: &Exchange, case: &Case<'_>, out: &mut Checked) {
     if one.header(name).is_none() {
         return out.good();
     }
-    let call = case.calls.iter().find(|call| Some(call.id) == one.call);
+    let call = one.call.and_then(|call| case.call(call));
     let sent = call.and_then(|call| call.sent.as_ref());
     let leaked = sent.is_some_and(|sent| {
         let carried = sent.headers.iter();
@@ -226,7 +226,7 @@ fn absent(name: &str, one: &Exchange, case: &Case<'_>, out: &mut Checked) {
             format!("{name} absent at {}", one.place.server),
             // The value may be a secret; it stays out of the finding.
             format!("{name} present"),
-            one.head.as_ref().map(|head| head.mark.n),
+            one.head().map(|head| head.mark.n),
         )
         .in_any_case(leaked),
     );
@@ -248,14 +248,14 @@ fn same(heads: &[&Exchange], name: &str, out: &mut Checked) {
             continue;
         }
         let told = Told::of(name, &heads);
-        let seen: Vec<_> = heads.iter().map(|one| told.words(one)).collect();
+        let seen = heads.iter().map(|one| told.words(one));
         out.wrong(Raised::new(
             FindingName::KeyChanged,
             format!("{name} present and the same in all attempts of call {call}"),
-            seen.join(", "),
+            listed(seen),
             heads
                 .iter()
-                .filter_map(|one| one.head.as_ref())
+                .filter_map(|one| one.head())
                 .map(|head| head.mark.n),
         ));
     }
@@ -273,14 +273,14 @@ fn distinct(heads: &[&Exchange], name: &str, out: &mut Checked) {
     for (value, heads) in values {
         let calls: BTreeSet<Option<u32>> = heads.iter().map(|one| one.call).collect();
         if calls.len() > 1 {
-            let calls: Vec<_> = calls.iter().flatten().map(u32::to_string).collect();
+            let calls = listed(calls.iter().flatten().map(u32::to_string));
             out.wrong(Raised::new(
                 FindingName::WrongRequest,
                 format!("{name} distinct between calls"),
-                format!("{} in calls {}", told.value(value), calls.join(", ")),
+                format!("{} in calls {calls}", told.value(value)),
                 heads
                     .iter()
-                    .filter_map(|one| one.head.as_ref())
+                    .filter_map(|one| one.head())
                     .map(|head| head.mark.n),
             ));
         }
@@ -291,25 +291,25 @@ fn distinct(heads: &[&Exchange], name: &str, out: &mut Checked) {
 /// a number each, which tells only whether two are the same.
 struct Told<'n> {
     name: &'n str,
-    secrets: Vec<&'n str>,
+    /// The secrets, with their numbers.
+    secrets: HashMap<&'n str, usize>,
 }
 
 impl<'n> Told<'n> {
     fn of(name: &'n str, heads: &[&'n Exchange]) -> Self {
-        let mut secrets: Vec<&str> = Vec::new();
+        let mut secrets = HashMap::new();
         if secrets::is_secret(name) {
             for value in heads.iter().filter_map(|one| one.header(name)) {
-                if !secrets.contains(&value) {
-                    secrets.push(value);
-                }
+                let next = secrets.len() + 1;
+                secrets.entry(value).or_insert(next);
             }
         }
         Self { name, secrets }
     }
 
     fn secret(&self, value: &str) -> Option<String> {
-        let place = self.secrets.iter().position(|secret| *secret == value)?;
-        Some(format!("{} {}", secrets::REDACTED, place + 1))
+        let number = self.secrets.get(value)?;
+        Some(format!("{} {number}", secrets::REDACTED))
     }
 
     fn bare(&self, value: &str) -> String {
@@ -327,6 +327,10 @@ impl<'n> Told<'n> {
 }
 
 impl Parameters for HeaderExpected {
+    fn fields(&self) -> Vec<&str> {
+        vec![&self.name]
+    }
+
     /// How it is told in findings; none: as it is written, which gives no
     /// secret away.
     fn told(&self) -> Option<String> {

@@ -97,7 +97,7 @@ fn claim(call: &CallView<'_>, case: &Case<'_>, out: &mut Checked) {
 fn applied(call: &CallView<'_>, case: &Case<'_>, shown: &str, out: &mut Checked) {
     let declared = effects::declared(case.plan);
     let plain = call.exchanges.iter().any(|one| {
-        let method = one.head.as_ref().map(|head| head.method.as_str());
+        let method = one.head().map(|head| head.method);
         one.whole_answer(|status| (200..300).contains(&status))
             && method == Some(call.method())
             && !effects::applies(case.plan, one)
@@ -122,7 +122,7 @@ fn answer(call: &CallView<'_>, out: &mut Checked) {
     let Some(given) = given else { return };
     let proof = call.exchanges.iter();
     let proof: Vec<u64> = proof
-        .filter_map(|one| one.answer.as_ref())
+        .filter_map(|one| one.answer())
         .map(|(mark, _)| mark.n)
         .chain(call.report_n())
         .collect();
@@ -333,6 +333,7 @@ mod tests {
                 call: 1,
                 shown: Shown::Response(response),
                 claim: Some(claim),
+                events: None,
             };
             let story = sent()
                 .answer(6, AT, 503, "")

@@ -13,6 +13,7 @@ use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::shown;
 use crate::judge::facts::Exchange;
+use crate::judge::overlap;
 use crate::matcher::Matcher;
 use crate::plan::Of;
 use crate::scope::Scope;
@@ -91,26 +92,12 @@ struct Peak {
     begun: Vec<u64>,
 }
 
-/// A request that begins in the moment in which another is over does not meet it.
 fn peak(seen: &[&Exchange], over: impl Fn(&Exchange) -> u64) -> Peak {
-    let mut peak = Peak {
-        number: 0,
-        begun: Vec::new(),
-    };
-    for now in seen {
-        let at = now.began().at_us;
-        let open = seen
-            .iter()
-            .filter(|one| one.began().at_us <= at && over(one).max(one.began().at_us + 1) > at);
-        let begun: Vec<u64> = open.map(|one| one.began().n).collect();
-        if begun.len() as u64 > peak.number {
-            peak = Peak {
-                number: begun.len() as u64,
-                begun,
-            };
-        }
+    let peak = overlap::peak(seen, |one| (one.began().at_us, over(one)));
+    Peak {
+        number: peak.len() as u64,
+        begun: peak.into_iter().map(|one| one.began().n).collect(),
     }
-    peak
 }
 
 #[cfg(test)]

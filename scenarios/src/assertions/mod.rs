@@ -10,6 +10,7 @@ pub mod connections;
 pub mod delivered;
 pub mod elapsed;
 pub mod error;
+pub mod events;
 pub mod gap;
 pub mod header;
 pub mod honest;
@@ -17,7 +18,9 @@ pub mod in_flight;
 pub mod order;
 pub mod outcome;
 pub mod per_key;
+pub mod progress;
 pub mod rate;
+pub mod running;
 pub mod sent_body;
 pub mod sent_method;
 pub mod started;
@@ -108,6 +111,8 @@ assertions! {
     Applied(Vec<EffectCount>) in applied;
     /// Effects, for each business key.
     PerKey(Vec<EffectCount>) in per_key;
+    /// Runs of effects that went on at the same time.
+    Running(Vec<EffectCount>) in running;
     /// What the client showed, in one word.
     Outcome(Expected<Outcome>) in outcome;
     /// What the client claims agrees with what the servers know.
@@ -118,6 +123,8 @@ assertions! {
     Status(Expected<u16>) in status;
     /// The content that the client shows.
     Body(body::BodyExpected) in body;
+    /// Events of a list that were lost or came twice.
+    Events(events::EventsExpected) in events;
     /// Time from the work to the report.
     Elapsed(Expected<Duration>) in elapsed;
     /// Time from the end of one attempt to the begin of the next.
@@ -136,6 +143,8 @@ assertions! {
     ClientClosed(client_closed::ClosedExpected) in client_closed;
     /// Requests that were begun and not answered at the same time.
     InFlight(Vec<Count>) in in_flight;
+    /// What the client says of a call meanwhile.
+    Progress(progress::ProgressExpected) in progress;
     /// The most requests in any time of some length.
     Rate(rate::RateExpected) in rate;
     /// Requests between two moments.
@@ -151,6 +160,12 @@ pub(crate) trait Parameters {
 
     /// The moments that it names.
     fn moments(&self) -> Vec<&Moment> {
+        Vec::new()
+    }
+
+    /// The header fields of requests that it looks at. Of a head no other is
+    /// kept.
+    fn fields(&self) -> Vec<&str> {
         Vec::new()
     }
 
@@ -199,7 +214,7 @@ pub struct Entry {
 }
 
 /// Assertions of the language that this version does not know yet.
-pub const NOT_YET: &[&str] = &["lookups", "running", "events", "progress"];
+pub const NOT_YET: &[&str] = &["lookups"];
 
 /// The words that name an assertion.
 pub fn words() -> impl Iterator<Item = &'static str> + Clone {
@@ -239,6 +254,11 @@ impl Assertion {
     /// The moments that it names.
     pub(crate) fn moments(&self) -> Vec<&Moment> {
         self.parameters().moments()
+    }
+
+    /// The header fields of requests that it looks at.
+    pub(crate) fn fields(&self) -> Vec<&str> {
+        self.parameters().fields()
     }
 
     /// The findings that it can give.

@@ -6,6 +6,7 @@ use crate::document::{Kind, Node};
 use crate::expected::{counts, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
+use crate::judge::counts::listed_by;
 use crate::judge::facts::{Exchange, Mark};
 use crate::plan::Of;
 use crate::scope::Scope;
@@ -38,7 +39,10 @@ pub(super) fn judge(expected: &[Counter], of: &Of, case: &Case<'_>) -> Checked {
         .filter(|one| one.is_of(of) && expected.iter().any(|counter| one.is_counted_by(counter)))
         .filter_map(|one| Some((one.delivery()?, one)))
         .collect();
-    seen.sort_by_key(|(mark, one)| (mark.at_us, one.place.clone()));
+    seen.sort_unstable_by(|(mark, one), (other_mark, other)| {
+        let arrived = mark.at_us.cmp(&other_mark.at_us);
+        arrived.then_with(|| one.place.cmp(&other.place))
+    });
     if seen.is_empty() {
         return out;
     }
@@ -52,17 +56,16 @@ pub(super) fn judge(expected: &[Counter], of: &Of, case: &Case<'_>) -> Checked {
         .collect();
     let observed = seen.iter().map(|(_, one)| {
         let server = &one.place.server;
-        let head = one.head.as_ref();
+        let head = one.head();
         head.map_or_else(
-            || server.clone(),
+            || server.to_string(),
             |head| format!("{server} {} {}", head.method, head.target),
         )
     });
-    let observed: Vec<_> = observed.collect();
     out.wrong(Raised::new(
         FindingName::WrongOrder,
         wanted.join(", then "),
-        observed.join(", then "),
+        listed_by(", then ", observed),
         seen.iter().map(|(mark, _)| mark.n),
     ));
     out

@@ -111,7 +111,7 @@ pub(super) fn judge(expected: &RateExpected, of: &Of, case: &Case<'_>) -> Checke
         .filter_map(|one| one.delivery())
         .filter(|at| at.at_us >= from)
         .collect();
-    arrivals.sort();
+    arrivals.sort_unstable();
     if arrivals.is_empty() {
         return out;
     }
@@ -160,12 +160,14 @@ pub(super) fn judge(expected: &RateExpected, of: &Of, case: &Case<'_>) -> Checke
 /// it.
 fn peak(arrivals: &[Mark], per_us: u64) -> &[Mark] {
     let mut peak: &[Mark] = &[];
+    let mut behind = 0;
     for (place, first) in arrivals.iter().enumerate() {
         let end = first.at_us.saturating_add(per_us);
-        let inside = arrivals[place..].iter();
-        let number = inside.take_while(|mark| mark.at_us < end).count();
-        if number > peak.len() {
-            peak = &arrivals[place..place + number];
+        let more = arrivals[behind..].iter();
+        behind += more.take_while(|mark| mark.at_us < end).count();
+        let inside = arrivals.get(place..behind).unwrap_or_default();
+        if inside.len() > peak.len() {
+            peak = inside;
         }
     }
     peak

@@ -12,6 +12,7 @@ use crate::expected::{counts, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::content;
+use crate::judge::counts::listed;
 use crate::judge::facts::{Delivered, Exchange};
 use crate::plan::Of;
 use crate::resolve;
@@ -74,31 +75,30 @@ pub(super) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Assertion> {
     Some(Assertion::SentBody(all.collect()))
 }
 
+/// A whole request.
+type Sent<'a> = (&'a Exchange, Delivered<'a>);
+
 /// Of a request that is not whole, nothing is said.
 pub(super) fn judge(all: &[SentBodyExpected], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for expected in all {
         let exchanges = case.facts.exchanges.iter();
-        let whole: Vec<(&Exchange, &Delivered)> = exchanges
+        let whole: Vec<Sent<'_>> = exchanges
             .filter(|one| !one.is_other() && one.is_counted_by(&expected.counter) && one.is_of(of))
-            .filter_map(|one| Some((one, one.delivered.as_ref()?)))
+            .filter_map(|one| Some((one, one.delivered()?)))
             .collect();
         let counter = &expected.counter.text;
         match expected.is {
             None => {
                 let bytes = whole.iter().map(|(_, body)| body.body_bytes.to_string());
-                let bytes: Vec<_> = bytes.collect();
-                out.note(format!(
-                    "bytes of content at {counter}: {}",
-                    bytes.join(", ")
-                ));
+                out.note(format!("bytes of content at {counter}: {}", listed(bytes)));
             }
             Some(SentBody::Empty) => {
-                let good = |body: &Delivered| body.body_bytes == 0;
+                let good = |body: &Delivered<'_>| body.body_bytes == 0;
                 let what = format!("no content at {counter}");
                 whole
                     .iter()
-                    .for_each(|one| held(one, &what, good(one.1), &mut out));
+                    .for_each(|one| held(one, &what, good(&one.1), &mut out));
             }
             Some(SentBody::AsGiven) => as_given(&whole, counter, case, &mut out),
             Some(SentBody::Same) => same(&whole, counter, &mut out),
@@ -107,7 +107,7 @@ pub(super) fn judge(all: &[SentBodyExpected], of: &Of, case: &Case<'_>) -> Check
     out
 }
 
-fn held((one, body): &(&Exchange, &Delivered), what: &str, good: bool, out: &mut Checked) {
+fn held((one, body): &Sent<'_>, what: &str, good: bool, out: &mut Checked) {
     if good {
         return out.good();
     }
@@ -120,12 +120,13 @@ fn held((one, body): &(&Exchange, &Delivered), what: &str, good: bool, out: &mut
 }
 
 /// Digests stand for contents, which may be secrets.
-fn in_words(one: &Exchange, body: &Delivered) -> String {
-    let head = one.head.as_ref();
+fn in_words(one: &Exchange, body: &Delivered<'_>) -> String {
+    let head = one.head();
     let request = head.map_or_else(String::new, |head| {
         format!("{} {} with ", head.method, head.target)
     });
-    let digest = body.body_sha256.get(..8).unwrap_or_default();
+    let digest = body.body_sha256();
+    let digest = digest.get(..8).unwrap_or_default();
     match body.body_bytes {
         0 => format!("{request}no content"),
         bytes => format!("{request}{bytes} bytes ({digest})"),
@@ -133,7 +134,7 @@ fn in_words(one: &Exchange, body: &Delivered) -> String {
 }
 
 /// A request that belongs to no call was given nothing.
-fn as_given(whole: &[(&Exchange, &Delivered)], counter: &str, case: &Case<'_>, out: &mut Checked) {
+fn as_given(whole: &[Sent<'_>], counter: &str, case: &Case<'_>, out: &mut Checked) {
     let bindings = content::bindings(case);
     let given: BTreeMap<u32, (usize, String)> = resolve::calls(case.plan, case.manifest, &bindings)
         .into_iter()
@@ -142,25 +143,26 @@ fn as_given(whole: &[(&Exchange, &Delivered)], counter: &str, case: &Case<'_>, o
             (call.id, (body.len(), sha256(&body)))
         })
         .collect();
-    for (one, body) in whole {
+    for sent in whole {
+        let (one, body) = sent;
         let Some((bytes, digest)) = one.call.and_then(|call| given.get(&call)) else {
             continue;
         };
         let what = format!("the {bytes} bytes that the call gave, at {counter}");
-        held(&(*one, *body), &what, body.body_sha256 == *digest, out);
+        held(sent, &what, body.body_sha256() == *digest, out);
     }
 }
 
 /// Each attempt against the first of its call; one alone is compared with
 /// nothing.
-fn same(whole: &[(&Exchange, &Delivered)], counter: &str, out: &mut Checked) {
-    let mut first: BTreeMap<Option<u32>, &(&Exchange, &Delivered)> = BTreeMap::new();
+fn same(whole: &[Sent<'_>], counter: &str, out: &mut Checked) {
+    let mut first: BTreeMap<Option<u32>, &Sent<'_>> = BTreeMap::new();
     for now in whole {
         let Some(before) = first.get(&now.0.call) else {
             first.insert(now.0.call, now);
             continue;
         };
-        if before.1.body_sha256 == now.1.body_sha256 {
+        if before.1.has_content_of(&now.1) {
             out.good();
             continue;
         }
@@ -169,8 +171,8 @@ fn same(whole: &[(&Exchange, &Delivered)], counter: &str, out: &mut Checked) {
             format!("the same content in all attempts of a call at {counter}"),
             format!(
                 "{}, then {}",
-                in_words(before.0, before.1),
-                in_words(now.0, now.1)
+                in_words(before.0, &before.1),
+                in_words(now.0, &now.1)
             ),
             [before.1.mark.n, now.1.mark.n],
         ));

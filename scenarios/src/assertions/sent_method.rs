@@ -8,6 +8,7 @@ use crate::document::Node;
 use crate::expected::{counts, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
+use crate::judge::counts::listed;
 use crate::judge::facts::{Exchange, Head};
 use crate::plan::Of;
 use crate::reading::names;
@@ -58,21 +59,21 @@ pub(super) fn judge(all: &[MethodExpected], of: &Of, case: &Case<'_>) -> Checked
         let exchanges = case.facts.exchanges.iter();
         let heads = exchanges
             .filter(|one| !one.is_other() && one.is_counted_by(&expected.counter) && one.is_of(of))
-            .filter_map(|one: &Exchange| one.head.as_ref());
+            .filter_map(Exchange::head);
         let counter = &expected.counter.text;
         match &expected.method {
             None => {
-                let seen: Vec<&str> = heads.map(|head| head.method.as_str()).collect();
-                out.note(format!("methods at {counter}: {}", seen.join(", ")));
+                let seen = listed(heads.map(|head| head.method.to_owned()));
+                out.note(format!("methods at {counter}: {seen}"));
             }
-            Some(method) => heads.for_each(|head| one(method, counter, head, &mut out)),
+            Some(method) => heads.for_each(|head| one(method, counter, &head, &mut out)),
         }
     }
     out
 }
 
 /// Methods are told apart by case (RFC 9110 section 9.1).
-fn one(expected: &str, counter: &str, head: &Head, out: &mut Checked) {
+fn one(expected: &str, counter: &str, head: &Head<'_>, out: &mut Checked) {
     if head.method == expected {
         return out.good();
     }

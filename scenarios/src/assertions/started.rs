@@ -34,7 +34,7 @@ pub(super) fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
     let mut out = Checked::default();
     for count in counts {
         let begun = |one: &&Exchange| {
-            one.started.is_some() && one.is_counted_by(&count.counter) && one.is_of(of)
+            one.started().is_some() && one.is_counted_by(&count.counter) && one.is_of(of)
         };
         let seen: Vec<&Exchange> = case.facts.exchanges.iter().filter(begun).collect();
         let name = &count.counter.text;
@@ -56,7 +56,9 @@ pub(super) fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
                 finding,
                 format!("{} started at {name}", matcher.words()),
                 in_words(&seen),
-                seen.iter().filter_map(|one| one.started).map(|mark| mark.n),
+                seen.iter()
+                    .filter_map(|one| one.started())
+                    .map(|mark| mark.n),
             )
             .in_any_case(more && repeats(&seen).any),
         );

@@ -11,7 +11,7 @@ pub mod respond;
 
 use std::time::Duration;
 
-use scripted_servers::wire::{Answer, Continue, Position, RequestPoint, WireProgram};
+use scripted_servers::wire::{Answer, Continue, IdleEnd, Position, RequestPoint, WireProgram};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use common::shown;
@@ -68,7 +68,7 @@ behaviours! {
 }
 
 /// Behaviours of the language that this version does not know yet.
-pub(crate) const NOT_YET: &[&str] = &["slow_read", "takes", "through", "tunnel", "refuse_stream"];
+pub(crate) const NOT_YET: &[&str] = &["through", "tunnel", "refuse_stream"];
 
 /// What the rest of the crate asks of a fault.
 ///
@@ -141,6 +141,18 @@ pub(crate) trait Behaviour {
     /// The content of its answer, where it has any.
     fn content(&self) -> Option<&Content> {
         None
+    }
+
+    /// The ids of the events that it sends whole, in order, once all of it was
+    /// sent; none where that is not certain.
+    fn events_sent(&self) -> Option<Vec<&str>> {
+        Some(Vec::new())
+    }
+
+    /// Whether a list of events ends too soon in such good order that only its
+    /// last event tells so.
+    fn ends_a_list_in_order(&self) -> bool {
+        false
     }
 
     /// What a client must be able to do to be judged by it.
@@ -271,7 +283,18 @@ impl Fault {
         self.behaviour().program(step, with)
     }
 
-    /// What stands in its place when it is switched off: a plain empty answer.
+    /// What stands in its place when it is switched off: a plain empty answer; for a
+    /// list of events, which empty is none, the whole list.
+    pub(crate) fn switched_off(&self) -> Self {
+        let list = self.behaviour().content();
+        let list = list.filter(|body| matches!(body, Content::Events(_)));
+        Self::Respond(respond::Respond {
+            body: list.cloned(),
+            ..respond::Respond::plain()
+        })
+    }
+
+    /// A plain empty answer.
     pub fn plain() -> Self {
         Self::Respond(respond::Respond::plain())
     }
@@ -304,6 +327,23 @@ impl StepPlan {
         matches!(self.request_point(), RequestPoint::Head(position) if position != Position::All)
     }
 
+    /// How long it waits between the point and the act. Without a delay an answer
+    /// waits until the application is through; no end of a connection does.
+    pub(crate) fn wait(&self) -> Duration {
+        if self.delay.is_zero() && self.fault.behaviour().answers() {
+            self.takes
+        } else {
+            self.delay
+        }
+    }
+
+    /// Whether the connection is closed in order behind its answer, and nothing
+    /// else comes before that.
+    pub(crate) fn is_closed_behind(&self) -> bool {
+        let then = self.then.as_ref();
+        then.is_some_and(|then| then.end == Some(IdleEnd::Close) && then.sends.is_none())
+    }
+
     /// Whether it answers before it has read all of a request.
     pub(crate) fn answers_early(&self) -> bool {
         self.reads
@@ -320,6 +360,8 @@ impl StepPlan {
     pub fn is_fault(&self) -> bool {
         !self.fault.behaviour().is_plain()
             || !self.delay.is_zero()
+            || !self.takes.is_zero()
+            || self.slow_read.is_some()
             || self.then.is_some()
             || self.answers_early()
             || self.continues != Continue::Sent

@@ -50,7 +50,7 @@ pub(super) static ENTRY: Entry = Entry {
     listed: Listed {
         place: "step",
         word: "raw",
-        summary: "exact bytes instead of an answer, each part written on its own",
+        summary: "exact bytes instead of an answer, part by part; the connection stays open unless `end` or `then` ends it",
         example: r#"raw: [ { text: "HTTP/1.1 200 OK\r\n" }, { pause: 5ms }, { hex: "0d 0a" } ]"#,
     },
     kind: || Kind::list(Kind::Map(&KEYS)),
@@ -253,11 +253,14 @@ impl Behaviour for Raw {
         }
         let steps = match self.end {
             Some(end) => program.cut(end),
-            None => program.keep(),
+            None => program.keep(with),
         };
         WireProgram {
             steps,
-            answer: Some(answer::answer(&all, self.ends_in_order())),
+            answer: Some(answer::answer(
+                &all,
+                self.ends_in_order() || step.is_closed_behind(),
+            )),
             verbatim: true,
             answer_from,
             continues: step.continues,

@@ -105,6 +105,17 @@ pub enum ResponsePoint {
     Wire(Position),
     /// So many whole chunks.
     Chunks(u64),
+    /// So many whole events.
+    Events(u64),
+    /// The middle of the event with this number, from 1.
+    InsideEvent(u64),
+}
+
+impl ResponsePoint {
+    /// Whether it is a place in a list of events.
+    fn is_of_events(self) -> bool {
+        matches!(self, Self::Events(_) | Self::InsideEvent(_))
+    }
 }
 
 pub(super) static ENTRY: Entry = Entry {
@@ -145,7 +156,7 @@ impl Behaviour for Respond {
         }
         let steps = match self.cut {
             Some((point, end)) => writer.cut(message.offset(point), end),
-            None => writer.rest(self),
+            None => writer.rest(self, with),
         };
         WireProgram {
             steps,
@@ -226,6 +237,33 @@ impl Behaviour for Respond {
             every.saturating_mul(u32::try_from(pieces).unwrap_or(u32::MAX))
         });
         stall.saturating_add(drip)
+    }
+
+    fn events_sent(&self) -> Option<Vec<&str>> {
+        let Some(Content::Events(events)) = &self.body else {
+            return Some(Vec::new());
+        };
+        let in_parts = self.drip.is_some() || self.stall.is_some();
+        if self.coding.is_some() || self.says_length.is_some() || in_parts {
+            return None;
+        }
+        let whole = match self.cut.map(|(point, _)| point) {
+            None => events.len(),
+            Some(ResponsePoint::Events(count)) => usize::try_from(count).ok()?,
+            Some(ResponsePoint::InsideEvent(number)) => {
+                usize::try_from(number).ok()?.checked_sub(1)?
+            }
+            Some(ResponsePoint::Head(_)) => 0,
+            Some(_) => return None,
+        };
+        let sent = events.iter().take(whole);
+        Some(sent.filter_map(|event| event.id.as_deref()).collect())
+    }
+
+    fn ends_a_list_in_order(&self) -> bool {
+        let fin =
+            matches!(self.cut, Some((point, End::Close | End::HalfClose)) if point.is_of_events());
+        fin && self.framing == Framing::Close
     }
 
     fn headers(&self) -> &[(String, Template)] {

@@ -3,6 +3,7 @@
 use scripted_servers::wire::Answer;
 
 use super::case::CallView;
+use super::counts::{listed, listed_by};
 use crate::expected::Words;
 
 /// SHA-256 of nothing, which stands for an empty content.
@@ -27,14 +28,14 @@ pub(crate) fn given<'a>(call: &CallView<'a>) -> Option<Given<'a>> {
         statuses: Vec::new(),
     };
     for exchange in &call.exchanges {
-        match &exchange.answer {
+        match exchange.answer() {
             Some((_, answer)) => {
                 given.answers.push(answer);
                 given.statuses.extend(answer.status);
             }
             // A request that no route expects is answered 404.
             None if exchange.is_other() => given.statuses.push(404),
-            None if exchange.answered.is_some() => return None,
+            None if exchange.answered().is_some() => return None,
             None => {}
         }
     }
@@ -59,11 +60,10 @@ impl<'a> Given<'a> {
 
     /// The statuses in words.
     pub(crate) fn words(&self) -> String {
-        let statuses: Vec<_> = self.statuses.iter().map(Words::words).collect();
-        if statuses.is_empty() {
+        if self.statuses.is_empty() {
             return "none was given".to_owned();
         }
-        format!("given: {}", statuses.join(", "))
+        format!("given: {}", listed(self.statuses.iter().map(Words::words)))
     }
 
     /// The contents in words.
@@ -72,10 +72,10 @@ impl<'a> Given<'a> {
             let whole = if answer.whole { "whole" } else { "cut" };
             format!("{} bytes, sent {whole}", answer.body_bytes)
         };
-        let bodies: Vec<_> = self.with_status(status).map(one).collect();
+        let bodies = listed_by("; ", self.with_status(status).map(one));
         if bodies.is_empty() {
             return "none was given".to_owned();
         }
-        bodies.join("; ")
+        bodies
     }
 }

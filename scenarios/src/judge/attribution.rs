@@ -4,85 +4,105 @@
 //! call whose method and target it names, when that is the only one; else the call in
 //! whose time it began, from the report of the call before to its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::facts::{Exchange, Facts, Place};
+use super::client::ClientFacts;
+use super::facts::Exchange;
+use super::packed::ServerName;
 use crate::manifest::Manifest;
 use crate::plan::Plan;
-use crate::target::{self, Sent};
+use crate::target;
 
 /// The header field by which clients mark their requests.
 pub const CALL_HEADER: &str = "Wirefault-Call";
 
-/// Gives each exchange and each effect its call, and numbers the attempts.
-pub(super) fn attribute(plan: &Plan, manifest: &Manifest, facts: &mut Facts) {
-    let ids: Vec<u32> = plan.calls.iter().map(|call| call.id).collect();
-    let mut targets: Vec<(Sent, u32)> = Vec::new();
-    for call in &plan.calls {
-        if let Some(sent) = target::of_call(plan, manifest, call) {
-            targets.push((sent, call.id));
+/// The calls of a case, as requests are told to be of one.
+pub(super) struct Calls {
+    ids: HashSet<u32>,
+    only: Option<u32>,
+    /// By server and target: the methods and calls that go there.
+    targets: HashMap<String, HashMap<String, Vec<(String, u32)>>>,
+    /// In the order of the case, with the time of the last report up to there.
+    by_time: Vec<(u32, u64)>,
+}
+
+impl Calls {
+    pub(super) fn new(plan: &Plan, manifest: &Manifest, client: &ClientFacts) -> Self {
+        let mut calls = Self {
+            ids: plan.calls.iter().map(|call| call.id).collect(),
+            only: match plan.calls.as_slice() {
+                [call] => Some(call.id),
+                _ => None,
+            },
+            targets: HashMap::new(),
+            by_time: Vec::new(),
+        };
+        let mut last = 0;
+        for call in &plan.calls {
+            let report = client.reports.get(&call.id);
+            last = last.max(report.map_or(u64::MAX, |(mark, _)| mark.at_us));
+            calls.by_time.push((call.id, last));
+            let Some(sent) = target::of_call(plan, manifest, call) else {
+                continue;
+            };
+            for to in sent.targets() {
+                let server = calls.targets.entry(to.server.clone()).or_default();
+                let there = server.entry(to.path.clone()).or_default();
+                let own = (sent.method.clone(), call.id);
+                if !there.contains(&own) {
+                    there.push(own);
+                }
+            }
+        }
+        calls
+    }
+
+    /// The call that a request belongs to.
+    pub(super) fn of(&self, exchange: &Exchange) -> Option<u32> {
+        self.marked(exchange)
+            .or(self.only)
+            .or_else(|| self.by_target(exchange))
+            .or_else(|| self.in_time(exchange.began().at_us))
+    }
+
+    fn marked(&self, exchange: &Exchange) -> Option<u32> {
+        let id = exchange.header(CALL_HEADER)?.trim().parse().ok()?;
+        self.ids.contains(&id).then_some(id)
+    }
+
+    fn by_target(&self, exchange: &Exchange) -> Option<u32> {
+        let head = exchange.head()?;
+        let there = self
+            .targets
+            .get(&*exchange.place.server)?
+            .get(head.target)?;
+        let mut fitting = there.iter().filter(|(method, _)| method == head.method);
+        match (fitting.next(), fitting.next()) {
+            (Some((_, id)), None) => Some(*id),
+            _ => None,
         }
     }
-    let by_time: Vec<(u32, Option<u64>)> = ids
-        .iter()
-        .map(|id| {
-            let report = facts.client.reports.get(id);
-            (*id, report.map(|(mark, _)| mark.at_us))
-        })
-        .collect();
-    let mut attempts: BTreeMap<(u32, String), u32> = BTreeMap::new();
-    let mut calls: BTreeMap<Place, u32> = BTreeMap::new();
-    for exchange in &mut facts.exchanges {
-        let call = marked(exchange, &ids)
-            .or_else(|| only(&ids))
-            .or_else(|| by_target(exchange, &targets))
-            .or_else(|| in_time(exchange.began().at_us, &by_time));
-        let Some(call) = call else { continue };
-        exchange.call = Some(call);
-        calls.insert(exchange.place.clone(), call);
-        if !exchange.is_other() {
-            let number = attempts
-                .entry((call, exchange.place.server.clone()))
-                .or_default();
-            *number += 1;
-            exchange.attempt = *number;
-        }
-    }
-    for effect in &mut facts.effects {
-        effect.call = calls.get(&effect.place).copied();
+
+    /// The first call that had not reported when this began; after the last report
+    /// it is the last call's.
+    fn in_time(&self, at_us: u64) -> Option<u32> {
+        let open = self.by_time.partition_point(|(_, last)| *last < at_us);
+        let open = self.by_time.get(open).or(self.by_time.last());
+        open.map(|(id, _)| *id)
     }
 }
 
-fn marked(exchange: &Exchange, ids: &[u32]) -> Option<u32> {
-    let id = exchange.header(CALL_HEADER)?.trim().parse().ok()?;
-    ids.contains(&id).then_some(id)
-}
-
-fn only(ids: &[u32]) -> Option<u32> {
-    match ids {
-        [id] => Some(*id),
-        _ => None,
+/// Numbers the attempts of each call at each server.
+pub(super) fn number(exchanges: &mut [Exchange]) {
+    let mut attempts: BTreeMap<(u32, ServerName), u32> = BTreeMap::new();
+    for exchange in exchanges {
+        let Some(call) = exchange.call.filter(|_| !exchange.is_other()) else {
+            continue;
+        };
+        let number = attempts
+            .entry((call, exchange.place.server.clone()))
+            .or_default();
+        *number += 1;
+        exchange.attempt = *number;
     }
-}
-
-fn by_target(exchange: &Exchange, targets: &[(Sent, u32)]) -> Option<u32> {
-    let head = exchange.head.as_ref()?;
-    let mut fitting = targets.iter().filter(|(call, _)| {
-        let mut targets = call.targets();
-        call.method == head.method
-            && targets.any(|to| to.server == exchange.place.server && to.path == head.target)
-    });
-    match (fitting.next(), fitting.next()) {
-        (Some((_, id)), None) => Some(*id),
-        _ => None,
-    }
-}
-
-/// The first call that had not reported when this began; after the last report
-/// it is the last call's.
-fn in_time(at_us: u64, calls: &[(u32, Option<u64>)]) -> Option<u32> {
-    let open = calls
-        .iter()
-        .find(|(_, report)| report.is_none_or(|report| at_us <= report));
-    open.or(calls.last()).map(|(id, _)| *id)
 }

@@ -1,6 +1,8 @@
 //! One cell as its judges see it: the case, the client's manifest, the facts,
 //! and each call with what was shown and what that means.
 
+use std::collections::BTreeMap;
+
 use scripted_servers::script::Route;
 
 use super::facts::{EffectFact, Exchange, Facts, Mark};
@@ -52,6 +54,8 @@ pub(crate) struct CallView<'a> {
 impl<'a> Case<'a> {
     /// Puts together what belongs together.
     pub(crate) fn new(plan: &'a Plan, manifest: &'a Manifest, facts: &'a Facts) -> Self {
+        let mut exchanges = by_call(&facts.exchanges, |one| one.call);
+        let mut effects = by_call(&facts.effects, |one| one.call);
         let calls = plan.calls.iter().map(|call| {
             let report = facts.client.reports.get(&call.id);
             let report = report.map(|(mark, report)| (*mark, report));
@@ -65,12 +69,8 @@ impl<'a> Case<'a> {
                 report,
                 meaning,
                 stopped,
-                exchanges: of_call(&facts.exchanges, call.id),
-                effects: facts
-                    .effects
-                    .iter()
-                    .filter(|effect| effect.call == Some(call.id))
-                    .collect(),
+                exchanges: exchanges.remove(&call.id).unwrap_or_default(),
+                effects: effects.remove(&call.id).unwrap_or_default(),
             }
         });
         Self {
@@ -80,6 +80,15 @@ impl<'a> Case<'a> {
             prediction: policy::predict(plan, manifest),
             calls: calls.collect(),
         }
+    }
+
+    /// The call with this number.
+    pub(crate) fn call(&self, id: u32) -> Option<&CallView<'a>> {
+        // Calls are numbered in their order.
+        let place = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
+        let likely = place.and_then(|place| self.calls.get(place));
+        let likely = likely.filter(|call| call.id == id);
+        likely.or_else(|| self.calls.iter().find(|call| call.id == id))
     }
 
     /// The calls that an expectation is about.
@@ -134,8 +143,8 @@ impl Exchange {
     /// Whether a counter counts it; one with a pattern needs its head.
     pub(crate) fn is_counted_by(&self, counter: &Counter) -> bool {
         let fits = |route: &Route| {
-            let head = self.head.as_ref();
-            head.is_some_and(|head| route.takes(&head.method, &head.target))
+            let head = self.head();
+            head.is_some_and(|head| route.takes(head.method, head.target))
         };
         counter.server == self.place.server && counter.route.as_ref().is_none_or(fits)
     }
@@ -151,9 +160,15 @@ impl Exchange {
     }
 }
 
-fn of_call(exchanges: &[Exchange], id: u32) -> Vec<&Exchange> {
-    let own = exchanges.iter().filter(|one| one.call == Some(id));
-    own.collect()
+/// What belongs to each call, in its order.
+fn by_call<T>(all: &[T], call: impl Fn(&T) -> Option<u32>) -> BTreeMap<u32, Vec<&T>> {
+    let mut calls: BTreeMap<u32, Vec<&T>> = BTreeMap::new();
+    for one in all {
+        if let Some(call) = call(one) {
+            calls.entry(call).or_default().push(one);
+        }
+    }
+    calls
 }
 
 /// What it means that a call has no report, and whether the harness is to

@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry as Slot;
 
 use super::facts::Mark;
 use super::run_delay::RunDelay;
-use crate::evidence::{ClientEvent, Entry, Report};
+use crate::evidence::{ClientEvent, Report};
 use crate::verdict::EndedBy;
 
 /// What is known of the client.
@@ -24,6 +24,8 @@ pub(crate) struct ClientFacts {
     pub garbage: Vec<(u64, String, String)>,
     /// What broke in the harness.
     pub harness_errors: Vec<String>,
+    /// What it said of each call meanwhile, by the call's number.
+    pub progress: BTreeMap<u32, Vec<(Mark, String)>>,
     /// When it was told to cancel a call, and which.
     pub cancel_sent: Option<(u32, Mark)>,
     /// When it was told to finish.
@@ -111,12 +113,12 @@ impl ClientFacts {
             ClientEvent::End { ended_by } => {
                 self.ended_by.get_or_insert((*ended_by, mark));
             }
-            ClientEvent::Spawned { .. } | ClientEvent::Progress { .. } => {}
+            ClientEvent::Progress { call, state } => {
+                let said = self.progress.entry(*call).or_default();
+                said.push((mark, state.clone()));
+            }
+            ClientEvent::Spawned { .. } => {}
         }
-    }
-
-    pub(super) fn seen_until(&mut self, entries: &[&Entry]) {
-        self.last_us = entries.iter().map(|entry| entry.at_us).max().unwrap_or(0);
     }
 
     /// The last report of all.

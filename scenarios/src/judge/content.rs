@@ -1,5 +1,7 @@
 //! The text of contents that servers gave, as the case scripts it.
 
+use std::collections::BTreeSet;
+
 use super::case::{CallView, Case};
 use super::effects;
 use crate::rendering::{Format, Rendering};
@@ -26,8 +28,12 @@ pub(crate) fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
         format: Format::PlainJson,
         seed: case.plan.seed,
     };
-    let answered = call.exchanges.iter().filter(|one| one.answer.is_some());
-    let steps = answered.filter_map(|one| effects::step(case.plan, one));
+    let answered = call.exchanges.iter().filter(|one| one.answer().is_some());
+    let taken = answered.filter_map(|one| Some((&one.place.server, one.step()?)));
+    // Each step gives the same content every time.
+    let taken: BTreeSet<_> = taken.collect();
+    let steps = taken.into_iter();
+    let steps = steps.filter_map(|(server, id)| effects::step_of(case.plan, server, id));
     let contents = steps.filter_map(|step| step.fault.behaviour().content());
     let mut starts = Starts::default();
     for content in contents {

@@ -1,7 +1,6 @@
 //! What all counting assertions share: one count against what fits.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use super::checked::Checked;
 use super::facts::Exchange;
@@ -33,25 +32,48 @@ pub(crate) fn shown(what: &str, name: &str, observed: u64) -> String {
     format!("{what} {name}: {}", observed.words())
 }
 
+/// Values one after another; of very many the first.
+pub(crate) fn listed(values: impl Iterator<Item = String>) -> String {
+    listed_by(", ", values)
+}
+
+/// As [`listed`], with these words between them.
+pub(crate) fn listed_by(between: &str, mut values: impl Iterator<Item = String>) -> String {
+    const SHOWN: usize = 100;
+    let shown: Vec<String> = values.by_ref().take(SHOWN).collect();
+    let mut listed = shown.join(between);
+    let more = values.count();
+    if more > 0 {
+        listed.push_str(&format!("{between}and {more} more"));
+    }
+    listed
+}
+
 /// Requests in words: `3 (call 1: POST /submit 3 times)`.
 pub(crate) fn in_words(exchanges: &[&Exchange]) -> String {
     const SHOWN: usize = 5;
     if exchanges.is_empty() {
         return "0".to_owned();
     }
-    let groups = groups(exchanges);
-    let shown = groups.iter().take(SHOWN).map(|((call, request), count)| {
+    let sorted = sorted(exchanges);
+    let mut groups = groups(&sorted);
+    let shown = groups.by_ref().take(SHOWN).map(|group| {
+        let (call, request) = asked(group[0]);
         let call = call.map_or_else(|| "no call".to_owned(), |call| format!("call {call}"));
-        let times = if *count == 1 {
-            String::new()
-        } else {
-            format!(" {count} times")
+        let request = request.map_or_else(
+            |()| "a request without a whole head".to_owned(),
+            |(method, target)| format!("{method} {target}"),
+        );
+        let times = match group.len() {
+            1 => String::new(),
+            count => format!(" {count} times"),
         };
         format!("{call}: {request}{times}")
     });
     let mut shown: Vec<_> = shown.collect();
-    if groups.len() > SHOWN {
-        shown.push(format!("and {} more", groups.len() - SHOWN));
+    let more = groups.count();
+    if more > 0 {
+        shown.push(format!("and {more} more"));
     }
     format!("{} ({})", exchanges.len(), shown.join("; "))
 }
@@ -59,13 +81,14 @@ pub(crate) fn in_words(exchanges: &[&Exchange]) -> String {
 /// Whether any request came twice for one call, and whether one of an unsafe
 /// method did.
 pub(crate) fn repeats(exchanges: &[&Exchange]) -> Repeats {
-    let twice = groups(exchanges);
-    let twice = twice.iter().filter(|(_, count)| **count > 1);
+    let sorted = sorted(exchanges);
     let mut repeats = Repeats::default();
-    for ((_, request), _) in twice {
+    for group in groups(&sorted).filter(|group| group.len() > 1) {
         repeats.any = true;
-        let method = request.split(' ').next().unwrap_or_default();
-        repeats.of_an_unsafe_method |= !target::is_safe(method);
+        // What has no whole head may have been of any method.
+        let (_, request) = asked(group[0]);
+        let is_safe = request.is_ok_and(|(method, _)| target::is_safe(method));
+        repeats.of_an_unsafe_method |= !is_safe;
     }
     repeats
 }
@@ -79,14 +102,35 @@ pub(crate) struct Repeats {
     pub of_an_unsafe_method: bool,
 }
 
-fn groups(exchanges: &[&Exchange]) -> BTreeMap<(Option<u32>, String), u64> {
-    let mut groups = BTreeMap::new();
-    for exchange in exchanges {
-        let request = exchange.head.as_ref().map_or_else(
-            || "a request without a whole head".to_owned(),
-            |head| format!("{} {}", head.method, head.target),
-        );
-        *groups.entry((exchange.call, request)).or_insert(0) += 1;
+/// A request as its repeats are told by: its call, method and target. Those
+/// without a whole head come last.
+type Asked<'a> = (Option<u32>, Result<(&'a str, &'a str), ()>);
+
+fn asked(exchange: &Exchange) -> Asked<'_> {
+    let head = exchange.head().ok_or(());
+    (exchange.call, head.map(|head| (head.method, head.target)))
+}
+
+fn sorted<'a>(exchanges: &[&'a Exchange]) -> Vec<&'a Exchange> {
+    let mut sorted = exchanges.to_vec();
+    sorted.sort_unstable_by(|one, other| asked(one).cmp(&asked(other)));
+    sorted
+}
+
+fn groups<'s, 'e>(sorted: &'s [&'e Exchange]) -> impl Iterator<Item = &'s [&'e Exchange]> {
+    sorted.chunk_by(|one, other| asked(one) == asked(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_very_many_values_the_first_are_listed_and_the_rest_are_counted() {
+        let list = |number: u32| listed((1..=number).map(|number| number.to_string()));
+        assert_eq!(list(0), "");
+        assert_eq!(list(3), "1, 2, 3");
+        assert!(list(100).ends_with(", 99, 100"));
+        assert!(list(102).ends_with(", 99, 100, and 2 more"));
     }
-    groups
 }

@@ -1,23 +1,23 @@
 //! What the servers' application did, and when that is the same work twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use scripted_servers::event::StepId;
 
 use super::case::Case;
-use super::facts::{EffectFact, Exchange};
+use super::facts::{EffectFact, Exchange, Place};
 use crate::plan::{Of, Plan, StepPlan};
 use crate::target;
 
 /// The effects with a name that an expectation is about.
 pub(crate) fn named<'a>(case: &Case<'a>, name: &str, of: &Of) -> Vec<&'a EffectFact> {
-    let mut places = case.facts.exchanges.iter().filter(|one| one.is_of(of));
+    let places = case.facts.exchanges.iter().filter(|one| one.is_of(of));
     let whole_cell = *of == Of::default();
-    let named = case.facts.effects.iter().filter(|one| one.name == name);
+    let named = case.facts.effects.iter().filter(|one| *one.name == *name);
     if whole_cell {
         return named.collect();
     }
-    let places: std::collections::BTreeSet<_> = places.by_ref().map(|one| &one.place).collect();
+    let places: HashSet<&Place> = places.map(|one| &one.place).collect();
     named.filter(|one| places.contains(&one.place)).collect()
 }
 
@@ -49,15 +49,15 @@ pub(crate) fn duplicates<'a>(
     case: &Case<'_>,
     effects: &[&'a EffectFact],
 ) -> Vec<Vec<&'a EffectFact>> {
-    let mut groups: BTreeMap<(&str, Work), Vec<&EffectFact>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, Work<'_>), Vec<&EffectFact>> = BTreeMap::new();
     for effect in effects {
         let work = match (&effect.key, effect.call) {
-            (Some(key), _) => Work::Key(key.clone()),
+            (Some(key), _) => Work::Key(key),
             (None, Some(call)) if !is_idempotent(case, call) => Work::Call(call),
             (None, _) => continue,
         };
         groups
-            .entry((effect.name.as_str(), work))
+            .entry((&*effect.name, work))
             .or_default()
             .push(effect);
     }
@@ -68,13 +68,13 @@ pub(crate) fn duplicates<'a>(
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Work {
-    Key(String),
+enum Work<'a> {
+    Key(&'a str),
     Call(u32),
 }
 
 fn is_idempotent(case: &Case<'_>, call: u32) -> bool {
-    let call = case.calls.iter().find(|view| view.id == call);
+    let call = case.call(call);
     call.is_some_and(|call| target::is_idempotent(call.method()))
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn applies(plan: &Plan, exchange: &Exchange) -> bool {
 
 /// The step that an exchange took.
 pub(crate) fn step<'p>(plan: &'p Plan, exchange: &Exchange) -> Option<&'p StepPlan> {
-    step_of(plan, &exchange.place.server, exchange.step?)
+    step_of(plan, &exchange.place.server, exchange.step()?)
 }
 
 /// The step with this place at a server.

@@ -196,6 +196,7 @@ mod tests {
             call: 1,
             shown,
             claim: None,
+            events: None,
         };
         meaning(&report, &manifest)
     }
@@ -282,6 +283,7 @@ mod tests {
                 ..ErrorLink::default()
             }]),
             claim: None,
+            events: None,
         };
         let known = meaning(&report(7), &manifest);
         assert_eq!(known.outcome, Outcome::NotSent);
@@ -297,6 +299,7 @@ mod tests {
             call: 1,
             shown: Shown::Error(Vec::new()),
             claim: Some(Claim::Applied),
+            events: None,
         };
         let meaning = meaning(&report, &manifest());
         assert_eq!(

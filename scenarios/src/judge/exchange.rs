@@ -1,16 +1,24 @@
 //! One request and what became of it.
+//!
+//! There may be a million of them, so each is kept in a form of less than 180
+//! bytes that shares with others what it has in common with them.
 
-use scripted_servers::event::{Ending, StepId, Taken, What};
+mod intake;
+
+use std::sync::Arc;
+
+use scripted_servers::event::{Ending, StepId, Taken};
 use scripted_servers::wire::Answer;
 
-use super::answers::EMPTY_SHA256;
 use super::facts::Mark;
+use super::packed::{ServerName, Stamp};
+use super::told::{Content, HeadText};
 
 /// Where an exchange took place.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     /// Server.
-    pub server: String,
+    pub server: ServerName,
     /// Connection at that server.
     pub connection: u32,
     /// Exchange on that connection.
@@ -27,30 +35,44 @@ pub(crate) struct Exchange {
     /// Which attempt of its call at its server, from 1; 0 for a request that no
     /// route expects.
     pub attempt: u32,
-    /// Its first byte.
-    pub started: Option<Mark>,
-    /// Its complete head.
-    pub head: Option<Head>,
-    /// The step it took.
-    pub step: Option<StepId>,
-    /// Its last byte.
-    pub delivered: Option<Delivered>,
-    /// Why its head can not be understood.
-    pub malformed: Option<(Mark, String)>,
-    /// First byte of the answer, and what it is.
-    pub answer: Option<(Mark, Answer)>,
-    /// Last byte of the answer, or of what a cut leaves of it.
-    pub answered: Option<Mark>,
-    /// Bytes of its answer that were handed to the kernel.
+    /// Bytes of its answer that were handed to the kernel, with those that nobody
+    /// asked for behind it.
     pub sent_bytes: u64,
-    /// How many of them the client's process has taken, with the entry that says
-    /// so; none where nothing is known.
-    pub read: Option<(Taken, u64)>,
-    /// The first end of its connection, by either side.
-    pub ended: Option<(Mark, Ending)>,
-    /// When the server noticed that end, if it was the client's, and whether
-    /// the kernel told when it arrived.
-    pub noticed: Option<(u64, bool)>,
+    /// Bytes of the answers before it on its connection.
+    pub(super) sent_before: u64,
+    started: Stamp,
+    head: Stamp,
+    text: Option<HeadText>,
+    queue: Place32,
+    step: [Place32; 2],
+    delivered: Stamp,
+    content: Option<Arc<Content>>,
+    drained: bool,
+    /// How long after its arrival the delivery was told.
+    delivered_told: After,
+    answer: Stamp,
+    given: Option<Arc<Answer>>,
+    answered: Stamp,
+    /// How long after its time the end of the answer was told.
+    answered_told: After,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few exchanges have.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Rare {
+    malformed: Option<(Mark, String)>,
+    ended: Option<Ended>,
+}
+
+/// The first end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ended {
+    pub(super) mark: Mark,
+    pub(super) how: Ending,
+    /// When the server noticed it, if it was the client's, and whether the
+    /// kernel told when it arrived.
+    pub(super) noticed: Option<(u64, bool)>,
 }
 
 /// When an attempt was over, as exactly as that is known.
@@ -68,23 +90,21 @@ pub(crate) struct Over {
 }
 
 /// A complete head.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Head {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Head<'a> {
     /// When its last byte arrived.
     pub mark: Mark,
     /// Method as sent.
-    pub method: String,
+    pub method: &'a str,
     /// Request target as sent.
-    pub target: String,
-    /// Header fields as sent.
-    pub headers: Vec<(String, String)>,
+    pub target: &'a str,
     /// The queue that takes it; none: no route expects it.
     pub queue: Option<usize>,
 }
 
 /// A complete request.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Delivered {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Delivered<'a> {
     /// When its last byte arrived.
     pub mark: Mark,
     /// True when only draining completed it: the client was gone when its last
@@ -92,13 +112,57 @@ pub(crate) struct Delivered {
     pub drained: bool,
     /// Bytes of its content.
     pub body_bytes: u64,
-    /// SHA-256 of its content; of nothing where it has none.
-    pub body_sha256: String,
+    content: Option<&'a Content>,
 }
 
-/// A digest; without content, that of nothing.
-pub(crate) fn digest_or_empty(digest: Option<&str>) -> String {
-    digest.unwrap_or(EMPTY_SHA256).to_owned()
+impl Delivered<'_> {
+    /// SHA-256 of its content; of nothing where it has none.
+    pub(crate) fn body_sha256(&self) -> String {
+        Content::sha256(self.content)
+    }
+
+    /// Whether the contents are the same.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        match (self.content, other.content) {
+            (Some(own), Some(others)) => own.has_digest_of(others),
+            _ => self.body_sha256() == other.body_sha256(),
+        }
+    }
+}
+
+/// A place in a list, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place32(u32);
+
+impl Place32 {
+    const NONE: Self = Self(u32::MAX);
+
+    fn get(self) -> Option<usize> {
+        (self != Self::NONE).then_some(self.0 as usize)
+    }
+}
+
+impl From<usize> for Place32 {
+    fn from(place: usize) -> Self {
+        // No list of a Plan is so long; a record that says so is not believed.
+        Self(u32::try_from(place).unwrap_or(u32::MAX))
+    }
+}
+
+/// Microseconds from one time to another, which may be before it; about half
+/// an hour at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct After(i32);
+
+impl After {
+    fn from(at_us: u64, told_us: u64) -> Self {
+        let after = i128::from(told_us) - i128::from(at_us);
+        Self(after.clamp(i32::MIN.into(), i32::MAX.into()) as i32)
+    }
+
+    fn of(self, mark: Mark) -> u64 {
+        mark.at_us.saturating_add_signed(self.0.into())
+    }
 }
 
 impl Exchange {
@@ -107,27 +171,93 @@ impl Exchange {
             place,
             call: None,
             attempt: 0,
-            started: None,
-            head: None,
-            step: None,
-            delivered: None,
-            malformed: None,
-            answer: None,
-            answered: None,
             sent_bytes: 0,
-            read: None,
-            ended: None,
-            noticed: None,
+            sent_before: 0,
+            started: Stamp::NONE,
+            head: Stamp::NONE,
+            text: None,
+            queue: Place32::NONE,
+            step: [Place32::NONE; 2],
+            delivered: Stamp::NONE,
+            content: None,
+            drained: false,
+            delivered_told: After::default(),
+            answer: Stamp::NONE,
+            given: None,
+            answered: Stamp::NONE,
+            answered_told: After::default(),
+            rare: None,
         }
+    }
+
+    /// Its first byte.
+    pub(crate) fn started(&self) -> Option<Mark> {
+        self.started.mark()
+    }
+
+    /// Its complete head.
+    pub(crate) fn head(&self) -> Option<Head<'_>> {
+        let text = self.text.as_ref()?;
+        let (method, target) = text.line();
+        Some(Head {
+            mark: self.head.mark()?,
+            method,
+            target,
+            queue: self.queue.get(),
+        })
+    }
+
+    /// The step it took.
+    pub(crate) fn step(&self) -> Option<StepId> {
+        let [queue, step] = self.step;
+        Some(StepId {
+            queue: queue.get()?,
+            step: step.get()?,
+        })
+    }
+
+    /// Its last byte.
+    pub(crate) fn delivered(&self) -> Option<Delivered<'_>> {
+        let content = self.content.as_deref();
+        Some(Delivered {
+            mark: self.delivered.mark()?,
+            drained: self.drained,
+            body_bytes: content.map_or(0, Content::bytes),
+            content,
+        })
+    }
+
+    /// Why its head can not be understood.
+    pub(crate) fn malformed(&self) -> Option<(Mark, &str)> {
+        let malformed = self.rare.as_ref()?.malformed.as_ref();
+        malformed.map(|(mark, reason)| (*mark, reason.as_str()))
+    }
+
+    /// First byte of the answer, and what it is.
+    pub(crate) fn answer(&self) -> Option<(Mark, &Answer)> {
+        Some((self.answer.mark()?, self.given.as_deref()?))
+    }
+
+    /// Last byte of the answer, or of what a cut leaves of it.
+    pub(crate) fn answered(&self) -> Option<Mark> {
+        self.answered.mark()
+    }
+
+    /// The first end of its connection, by either side.
+    fn ended(&self) -> Option<Ended> {
+        self.rare.as_ref()?.ended
+    }
+
+    /// The marks of its requests and of the end of its answer.
+    fn marks(&self) -> impl Iterator<Item = Mark> {
+        let known = [self.started, self.head, self.delivered, self.answered];
+        known.into_iter().filter_map(Stamp::mark)
     }
 
     /// When it began, and the entry that says so: the earliest that is known.
     pub(crate) fn began(&self) -> Mark {
-        let head = self.head.as_ref().map(|head| head.mark);
-        let delivered = self.delivered.as_ref().map(|delivered| delivered.mark);
-        let known = [self.started, head, delivered, self.answered];
-        let malformed = self.malformed.as_ref().map(|(mark, _)| *mark);
-        let known = known.into_iter().flatten().chain(malformed);
+        let malformed = self.malformed().map(|(mark, _)| mark);
+        let known = self.marks().chain(malformed);
         // Of several at the same time the first in this list is the proof.
         let first = known.min_by_key(|mark| mark.at_us);
         first.unwrap_or(Mark { at_us: 0, n: 0 })
@@ -135,46 +265,44 @@ impl Exchange {
 
     /// Whether it is a request that no route expects.
     pub(crate) fn is_other(&self) -> bool {
-        self.malformed.is_some() || self.head.as_ref().is_some_and(|head| head.queue.is_none())
+        let unexpected = self.head != Stamp::NONE && self.queue == Place32::NONE;
+        unexpected || self.malformed().is_some()
     }
 
     /// The last byte, when the request is complete, expected by a route, and
     /// not only drained: this is what `delivered` counts.
     pub(crate) fn delivery(&self) -> Option<Mark> {
-        let delivered = self.delivered.as_ref()?;
-        (!delivered.drained && !self.is_other()).then_some(delivered.mark)
+        let delivered = self.delivered.mark()?;
+        (!self.drained && !self.is_other()).then_some(delivered)
     }
 
-    /// The value of a header field; none when it was not sent.
+    /// The value of a header field; none when it was not sent. Only fields that
+    /// an assertion of the case names are kept: see `Parameters::fields`.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let fields = &self.head.as_ref()?.headers;
-        let found = fields
-            .iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+        self.text.as_ref()?.header(name)
     }
 
     /// Status of the answer that was begun.
     pub(crate) fn status(&self) -> Option<u16> {
-        self.answer.as_ref().and_then(|(_, answer)| answer.status)
+        self.answer().and_then(|(_, answer)| answer.status)
     }
 
     /// Whether a whole answer with this kind of status was sent to its end.
     pub(crate) fn whole_answer(&self, status: impl Fn(u16) -> bool) -> bool {
-        let whole = |(_, answer): &(Mark, Answer)| {
-            answer.whole && answer.status.is_some_and(&status) && self.answered.is_some()
+        let whole = |(_, answer): (Mark, &Answer)| {
+            answer.whole && answer.status.is_some_and(&status) && self.answered().is_some()
         };
-        self.answer.as_ref().is_some_and(whole)
+        self.answer().is_some_and(whole)
     }
 
     /// When the attempt was over, as the client can have seen it: the last byte
     /// of a whole answer, else the end of the connection by either side.
     pub(crate) fn over(&self) -> Option<Mark> {
-        let whole = self.answer.as_ref().is_some_and(|(_, answer)| answer.whole);
-        let ended = self.ended.map(|(mark, _)| mark);
-        match (whole, self.answered) {
+        let whole = self.answer().is_some_and(|(_, answer)| answer.whole);
+        let ended = self.ended().map(|ended| ended.mark);
+        match (whole, self.answered()) {
             (true, Some(answered)) => Some(answered),
-            _ => ended.or(self.answered),
+            _ => ended.or(self.answered()),
         }
     }
 
@@ -188,16 +316,11 @@ impl Exchange {
             latest_us: mark.at_us,
             told: true,
         };
-        let by_client = self
-            .noticed
-            .filter(|_| Some(mark) == self.ended.map(|(mark, _)| mark));
-        let Some((noticed_us, told)) = by_client else {
+        let ended = self.ended().filter(|ended| ended.mark == mark);
+        let Some((noticed_us, told)) = ended.and_then(|ended| ended.noticed) else {
             return Some(exact);
         };
-        let head = self.head.as_ref().map(|head| head.mark);
-        let delivered = self.delivered.as_ref().map(|delivered| delivered.mark);
-        let known = [self.started, head, delivered, self.answered];
-        let alive = known.into_iter().flatten().map(|mark| mark.at_us);
+        let alive = self.marks().map(|mark| mark.at_us);
         let alive = alive.filter(|at_us| *at_us <= noticed_us).max();
         Some(Over {
             earliest_us: if told { mark.at_us } else { alive.unwrap_or(0) },
@@ -207,75 +330,50 @@ impl Exchange {
         })
     }
 
-    /// Numbers of the entries that tell its story, for a finding.
-    pub(crate) fn proof(&self) -> Vec<u64> {
-        let head = self.head.as_ref().map(|head| head.mark);
-        let delivered = self.delivered.as_ref().map(|delivered| delivered.mark);
-        let marks = [self.started, head, delivered];
-        marks.into_iter().flatten().map(|mark| mark.n).collect()
+    /// How much of its answer was taken, of what was taken on its connection:
+    /// bytes are taken in the order in which they were sent.
+    pub(super) fn share_of(&self, taken: Taken) -> Taken {
+        let own = |bytes: u64| bytes.saturating_sub(self.sent_before).min(self.sent_bytes);
+        Taken {
+            at_least: own(taken.at_least),
+            at_most: own(taken.at_most),
+        }
     }
 
-    /// Takes in one event of it.
-    pub(super) fn take(&mut self, mark: Mark, what: &What) {
-        let arrived = |at_us: &u64| Mark {
-            at_us: *at_us,
-            n: mark.n,
-        };
-        match what {
-            What::Started { arrived_us, .. } => {
-                self.started.get_or_insert(arrived(arrived_us));
-            }
-            What::Head {
-                arrived_us,
-                method,
-                target,
-                headers,
-                queue,
-                step,
-            } => {
-                self.step = self.step.or(*step);
-                self.head.get_or_insert_with(|| Head {
-                    mark: arrived(arrived_us),
-                    method: method.clone(),
-                    target: target.clone(),
-                    headers: headers.clone(),
-                    queue: *queue,
-                });
-            }
-            What::Taken { step } => {
-                self.step.get_or_insert(*step);
-            }
-            What::Delivered {
-                arrived_us,
-                body_bytes,
-                body_sha256,
-                drained,
-            } => {
-                self.delivered.get_or_insert_with(|| Delivered {
-                    mark: arrived(arrived_us),
-                    drained: *drained,
-                    body_bytes: *body_bytes,
-                    body_sha256: digest_or_empty(body_sha256.as_deref()),
-                });
-            }
-            What::Malformed { reason } => {
-                self.malformed.get_or_insert((mark, reason.clone()));
-            }
-            What::Answering { answer } => {
-                self.answer.get_or_insert((mark, answer.clone()));
-            }
-            // The time before the last bytes went out: a client can not have
-            // acted on the whole answer earlier, so no wait is seen too short.
-            What::Answered { bytes, handed_us } => {
-                self.sent_bytes = self.sent_bytes.max(*bytes);
-                let at_us = if *handed_us == 0 {
-                    mark.at_us
-                } else {
-                    *handed_us
-                };
-                self.answered.get_or_insert(Mark { at_us, ..mark });
-            }
-            _ => {}
+    /// Numbers of the entries that tell its story, for a finding.
+    pub(crate) fn proof(&self) -> Vec<u64> {
+        let marks = [self.started, self.head, self.delivered];
+        let marks = marks.into_iter().filter_map(Stamp::mark);
+        marks.map(|mark| mark.n).collect()
+    }
+
+    /// When the first of its answer was told, and when its delivery was.
+    pub(super) fn told_us(&self) -> (Option<u64>, Option<u64>) {
+        let answered = self.answered().map(|mark| self.answered_told.of(mark));
+        let answer = self.answer.mark().map(|mark| mark.at_us);
+        let delivered = self.delivered.mark();
+        (
+            answer.into_iter().chain(answered).min(),
+            delivered.map(|mark| self.delivered_told.of(mark)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A million of them are to fit into the memory of a small machine.
+    #[test]
+    fn an_exchange_is_small() {
+        assert!(size_of::<Exchange>() < 180, "{}", size_of::<Exchange>());
+    }
+
+    #[test]
+    fn the_time_of_an_entry_is_known_by_that_of_what_it_tells() {
+        for (at_us, told_us) in [(5, 5), (5, 9), (9, 5), (0, 1_000_000_000)] {
+            let mark = Mark { at_us, n: 1 };
+            assert_eq!(After::from(at_us, told_us).of(mark), told_us);
         }
     }
 }

@@ -81,7 +81,7 @@ fn step_in_words(
         .facts
         .exchanges
         .iter()
-        .any(|one| one.place.server == *name && one.step == Some(id));
+        .any(|one| one.place.server == *name && one.step() == Some(id));
     let why = if accepted(case, name) == 0 {
         format!("the client never connected to {name}")
     } else if let Some(why) = unproven(case, name, Lane::Step(id)) {
@@ -158,11 +158,11 @@ fn not_refused(case: &Case<'_>, server: &str) -> Option<&'static str> {
 /// Whether all of an answer went out, so that an address in it did too. A step
 /// that is itself a fault must have been carried out.
 fn went_out(case: &Case<'_>, exchange: &Exchange, step: &StepPlan) -> bool {
-    let answer = exchange.answer.as_ref().map(|(_, answer)| answer);
+    let answer = exchange.answer().map(|(_, answer)| answer);
     let whole = step.fault.behaviour().is_all_sent(answer);
-    let lane = exchange.step.map(Lane::Step);
+    let lane = exchange.step().map(Lane::Step);
     let carried_out = lane.is_some_and(|lane| fired(case, &exchange.place.server, lane));
-    exchange.answered.is_some() && whole && (!step.required || carried_out)
+    exchange.answered().is_some() && whole && (!step.required || carried_out)
 }
 
 /// Whether an answer holds the address of a server.

@@ -3,99 +3,133 @@
 //! The kernel goes on sending for a process that has ended, and the servers go
 //! on reading for a moment. So the order in which threads woke up must not
 //! decide what counts: bytes count by their arrival, and what the servers did
-//! counts when it began while the client lived.
+//! counts when it began while the client lived. So an effect that takes time counts
+//! also where it was through only later: the application does not know that its
+//! client is gone.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
-use scripted_servers::event::{Lane, ServerEvent, What};
+use scripted_servers::event::Lane;
 
 use super::effects;
-use super::facts::Facts;
-use crate::evidence::{Entry, Event};
+use super::facts::{Facts, Mark, Place};
 use crate::plan::Plan;
 use crate::verdict::EndedBy;
 
-/// Takes out what came after the client's exit. A record without an exit is
-/// left as it is.
-pub(super) fn settle(plan: &Plan, facts: &mut Facts, entries: &[&Entry]) {
-    let Some(exit) = facts.client.exited.as_ref().map(|exit| exit.mark.at_us) else {
-        return;
-    };
-    for exchange in &mut facts.exchanges {
-        if let Some(delivered) = &mut exchange.delivered {
-            delivered.drained |= delivered.mark.at_us > exit;
-        }
-    }
-    let effects = std::mem::take(&mut facts.effects).into_iter();
-    (facts.effects, facts.late_effects) = effects.partition(|effect| effect.mark.at_us <= exit);
-    let end = End {
-        plan,
-        exit,
-        before: entries.iter().filter(|entry| entry.at_us <= exit).collect(),
-        // What the harness cuts off, the client has not sat out.
-        stopped: matches!(facts.client.end(), Some(EndedBy::Enough | EndedBy::Cap)),
-    };
-    let late: BTreeSet<u64> = entries
-        .iter()
-        .filter(|entry| end.is_too_late(entry))
-        .map(|entry| entry.n)
-        .collect();
-    facts.fired.retain(|_, proof| {
-        proof.retain(|mark| !late.contains(&mark.n));
-        !proof.is_empty()
-    });
+/// A proof that does not say since when it holds.
+#[derive(Debug)]
+pub(super) struct Undated {
+    pub(super) lane: Lane,
+    pub(super) place: Place,
+    pub(super) mark: Mark,
 }
 
-/// The client's end.
-struct End<'e> {
-    plan: &'e Plan,
-    exit: u64,
-    before: Vec<&'e &'e Entry>,
+/// Takes out what came after the client's exit, and sorts in the proofs that do
+/// not say since when they hold. A record without an exit is left as it is.
+pub(super) fn settle(plan: &Plan, facts: &mut Facts, undated: Vec<Undated>) {
+    let exit = facts.client.exited.as_ref().map(|exit| exit.mark.at_us);
+    if let Some(exit) = exit {
+        for exchange in &mut facts.exchanges {
+            exchange.drain_after(exit);
+        }
+        let late = facts
+            .effects
+            .extract_if(.., |effect| effect.began_us > exit);
+        facts.late_effects = late.collect();
+        facts.fired.retain(|_, proof| {
+            proof.retain(|mark| mark.at_us <= exit);
+            !proof.is_empty()
+        });
+    }
+    let exit = exit.unwrap_or(u64::MAX);
+    let (late, in_time): (Vec<_>, Vec<_>) =
+        undated.into_iter().partition(|one| one.mark.at_us > exit);
+    let begun = End::new(plan, facts, exit, &late).begun(late);
+    for Undated { lane, place, mark } in in_time.into_iter().chain(begun) {
+        facts.proofs_of(&place.server, lane).push(mark);
+    }
+}
+
+/// What had begun when the client ended, as far as late proofs ask for it.
+struct End<'p> {
+    plan: &'p Plan,
+    /// What the harness cuts off, the client has not sat out.
     stopped: bool,
+    places: HashMap<Place, Begun>,
 }
 
-impl End<'_> {
-    /// Whether it says that a fault happened which began only after the exit.
-    fn is_too_late(&self, entry: &Entry) -> bool {
-        let Event::Server(event) = &entry.event else {
-            return false;
+/// What had begun at one place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Begun {
+    accepted: bool,
+    ended: bool,
+    delivered: bool,
+    answer: bool,
+}
+
+impl<'p> End<'p> {
+    fn new(plan: &'p Plan, facts: &Facts, exit: u64, late: &[Undated]) -> Self {
+        let places = late.iter().map(|one| (one.place.clone(), Begun::default()));
+        let mut end = Self {
+            plan,
+            stopped: matches!(facts.client.end(), Some(EndedBy::Enough | EndedBy::Cap)),
+            places: places.collect(),
         };
-        let What::Fired { lane, since_us, .. } = &event.what else {
-            return false;
-        };
-        match since_us {
-            0 => entry.at_us > self.exit && !self.had_begun(event, *lane),
-            since => *since > self.exit,
+        if !late.is_empty() {
+            end.look_at(facts, exit);
+        }
+        end
+    }
+
+    fn look_at(&mut self, facts: &Facts, exit: u64) {
+        let mut lines: HashMap<(&str, u32), (bool, bool)> = HashMap::new();
+        for (name, server) in &facts.servers {
+            let accepted = server.accepted.iter();
+            for (connection, _) in accepted.filter(|(_, mark)| mark.at_us <= exit) {
+                lines.entry((name, *connection)).or_default().0 = true;
+            }
+            let own = server.ends.iter().filter(|end| end.by_client.is_none());
+            for end in own.filter(|end| end.mark.at_us <= exit) {
+                lines.entry((name, end.connection)).or_default().1 = true;
+            }
+        }
+        for (place, begun) in &mut self.places {
+            let line = lines.get(&(&*place.server, place.connection));
+            (begun.accepted, begun.ended) = line.copied().unwrap_or_default();
+        }
+        for exchange in &facts.exchanges {
+            if let Some(begun) = self.places.get_mut(&exchange.place) {
+                let (answer, delivered) = exchange.told_us();
+                begun.answer = answer.is_some_and(|told| told <= exit);
+                begun.delivered = delivered.is_some_and(|told| told <= exit);
+            }
         }
     }
 
-    /// For a proof that does not say since when it holds. A fault is noted when its proof is there, which may be a little after a
+    /// Those of late proofs whose fault had begun.
+    fn begun(self, late: Vec<Undated>) -> Vec<Undated> {
+        let begun = late.into_iter().filter(|one| self.had_begun(one));
+        begun.collect()
+    }
+
+    /// A fault is noted when its proof is there, which may be a little after a
     /// client that it made exit. It had begun when the end of the connection or
     /// the answer had, or the wait before them.
-    fn had_begun(&self, fired: &ServerEvent, lane: Lane) -> bool {
-        self.before.iter().any(|entry| {
-            let Event::Server(event) = &entry.event else {
-                return false;
-            };
-            let same = event.server == fired.server && event.connection == fired.connection;
-            let same_exchange = same && event.exchange == fired.exchange;
-            match &event.what {
-                What::Ended { .. } => same,
-                What::Accepted { .. } => {
-                    same && !self.stopped && matches!(lane, Lane::Connections(_))
-                }
-                What::Answering { .. } | What::Answered { .. } => same_exchange && !self.stopped,
-                What::Delivered { .. } => same_exchange && !self.stopped && self.waits(fired, lane),
-                _ => false,
-            }
-        })
+    fn had_begun(&self, late: &Undated) -> bool {
+        let begun = self.places.get(&late.place).copied().unwrap_or_default();
+        let of_connection = matches!(late.lane, Lane::Connections(_));
+        let sat_out =
+            of_connection && begun.accepted || begun.answer || begun.delivered && self.waits(late);
+        begun.ended || !self.stopped && sat_out
     }
 
     /// Whether the step waits once the request is there.
-    fn waits(&self, fired: &ServerEvent, lane: Lane) -> bool {
-        let Lane::Step(id) = lane else { return false };
-        let step = effects::step_of(self.plan, &fired.server, id);
-        step.is_some_and(|step| !step.delay.is_zero())
+    fn waits(&self, late: &Undated) -> bool {
+        let Lane::Step(id) = late.lane else {
+            return false;
+        };
+        let step = effects::step_of(self.plan, &late.place.server, id);
+        step.is_some_and(|step| !step.wait().is_zero())
     }
 }
 
@@ -207,6 +241,19 @@ mod tests {
         assert_eq!(story.judge(&case(1)).verdict, Verdict::Inconclusive);
         let too_few = story.judge(&case(2));
         assert_eq!(too_few.findings[0].name, FindingName::LostResult);
+    }
+
+    #[test]
+    fn an_effect_that_was_begun_in_time_counts_however_late_it_was_through() {
+        let plan = plan([server("api").step(respond(200).applies("order"))])
+            .call("POST", "api", "/x")
+            .must(Assertion::Applied(vec![effect("order", exactly(1))]));
+        let run = |began| sent().run((began, 500), AT, "order", None);
+        let begun = exits(run(19), 20, EndedBy::Exit).judge(&plan);
+        assert_eq!((begun.applied["order"], begun.verdict), (1, Verdict::Pass));
+        let late = exits(run(21), 20, EndedBy::Exit).judge(&plan);
+        assert_eq!(late.applied["order"], 0);
+        assert_eq!(late.verdict, Verdict::Inconclusive);
     }
 
     proptest! {

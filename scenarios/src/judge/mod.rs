@@ -18,11 +18,16 @@ pub(crate) mod errors;
 pub(crate) mod exchange;
 pub(crate) mod facts;
 mod fired;
+mod gathering;
 mod lifetime;
 pub(crate) mod moment;
+pub(crate) mod overlap;
+mod packed;
+mod places;
 mod rules;
 mod run_delay;
 pub(crate) mod time;
+mod told;
 mod verdict;
 
 pub use attribution::CALL_HEADER;

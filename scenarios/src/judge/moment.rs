@@ -55,7 +55,7 @@ fn delivered(server: &str, count: u64, case: &Case<'_>) -> Option<Mark> {
     let exchanges = case.facts.exchanges.iter();
     let here = exchanges.filter(|one| one.place.server == server);
     let mut deliveries: Vec<Mark> = here.filter_map(|one| one.delivery()).collect();
-    deliveries.sort();
+    deliveries.sort_unstable();
     let place = usize::try_from(count).ok()?.checked_sub(1)?;
     deliveries.get(place).copied()
 }
@@ -74,9 +74,9 @@ fn fired(name: &str, case: &Case<'_>) -> Option<Mark> {
                 marks.extend(case.facts.fired.get(&key).into_iter().flatten());
                 if !plan.is_fault() {
                     let taken = case.facts.exchanges.iter();
-                    let taken =
-                        taken.filter(|one| one.place.server == server.name && one.step == Some(id));
-                    marks.extend(taken.filter_map(|one| one.answered));
+                    let taken = taken
+                        .filter(|one| one.place.server == server.name && one.step() == Some(id));
+                    marks.extend(taken.filter_map(|one| one.answered()));
                 }
             }
         }

@@ -32,7 +32,7 @@ pub(super) fn raised(case: &Case<'_>, said: &Said<'_>) -> Vec<(&'static str, Rai
 fn unexpected(case: &Case<'_>) -> Option<Raised> {
     let others = case.facts.exchanges.iter().filter(|one| one.is_other());
     let others: Vec<&Exchange> = others.collect();
-    let malformed = others.iter().find_map(|one| one.malformed.as_ref());
+    let malformed = others.iter().find_map(|one| one.malformed());
     let malformed = malformed.map(|(_, reason)| format!("; not a request: {reason}"));
     let first = others.first()?;
     let observed = counts::in_words(&others);

@@ -1,5 +1,6 @@
 //! From facts and findings to the verdict on a cell.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use super::case::Case;
@@ -18,11 +19,18 @@ use crate::verdict::{
 };
 
 /// Judges one cell.
-pub fn judge(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> CellVerdict {
+///
+/// Entries are taken one by one and not kept. Those of the servers come in the
+/// order in which they were told.
+pub fn judge(
+    plan: &Plan,
+    manifest: &Manifest,
+    entries: impl IntoIterator<Item: Borrow<Entry>>,
+) -> CellVerdict {
     let facts = Facts::of(plan, manifest, entries);
     let case = Case::new(plan, manifest, &facts);
     let mut cell = counted(&case);
-    if let Some(broken) = broken::why(&case, entries.is_empty()) {
+    if let Some(broken) = broken::why(&case, !facts.any) {
         if broken.servers_are_right
             && let Some(found) = too_much(&case)
         {
@@ -51,7 +59,7 @@ pub fn judge(plan: &Plan, manifest: &Manifest, entries: &[Entry]) -> CellVerdict
 
 /// The verdict on a cell that did not run.
 pub fn not_run(plan: &Plan, verdict: Verdict, reason: impl Into<String>) -> CellVerdict {
-    let facts = Facts::of(plan, &Manifest::none(), &[]);
+    let facts = Facts::of(plan, &Manifest::none(), [] as [Entry; 0]);
     let manifest = Manifest::none();
     let mut cell = counted(&Case::new(plan, &manifest, &facts));
     cell.calls.clear();
@@ -143,6 +151,7 @@ impl Weighed {
     }
 
     fn take(&mut self, expectation: &Expectation, checked: Checked) {
+        let left_out = checked.left_out();
         self.notes.extend(checked.notes);
         let place = Stated {
             axis: expectation.axis,
@@ -170,6 +179,9 @@ impl Weighed {
             }
             let in_any_case = raised.in_any_case && !(self.uncancelled && is_allowed_else(&raised));
             self.findings.push((raised.finding(&place), in_any_case));
+        }
+        for more in left_out {
+            self.notes.push(format!("{}: {more}", place.text));
         }
     }
 
@@ -265,7 +277,9 @@ fn counted(case: &Case<'_>) -> CellVerdict {
     let by_server = |counts: &dyn Fn(&super::facts::Exchange) -> bool| {
         let mut all: BTreeMap<String, u64> = zero(facts.servers.keys());
         for exchange in facts.exchanges.iter().filter(|one| counts(one)) {
-            *all.entry(exchange.place.server.clone()).or_default() += 1;
+            if let Some(count) = all.get_mut(&*exchange.place.server) {
+                *count += 1;
+            }
         }
         all
     };
@@ -276,7 +290,7 @@ fn counted(case: &Case<'_>) -> CellVerdict {
     let declared = steps.filter_map(|step| step.applies.as_ref().map(|effect| &effect.name));
     let mut applied = zero(declared);
     for effect in &facts.effects {
-        *applied.entry(effect.name.clone()).or_default() += 1;
+        *applied.entry(effect.name.to_string()).or_default() += 1;
     }
     let calls: Vec<CallVerdict> = case.calls.iter().map(call).collect();
     CellVerdict {
@@ -288,11 +302,7 @@ fn counted(case: &Case<'_>) -> CellVerdict {
         connections: connections.collect(),
         other: by_server(&|one| one.is_other()),
         drained: by_server(&|one| {
-            !one.is_other()
-                && one
-                    .delivered
-                    .as_ref()
-                    .is_some_and(|delivered| delivered.drained)
+            !one.is_other() && one.delivered().is_some_and(|delivered| delivered.drained)
         }),
         applied,
         outcome: together(&calls),

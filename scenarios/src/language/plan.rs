@@ -194,14 +194,63 @@ pub struct StepPlan {
     pub continues: Continue,
     /// The effect that is counted when the step's point is reached.
     pub applies: Option<Effect>,
+    /// How long the application works on the effect, which is counted at the end.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub takes: Duration,
+    /// How slowly the content of the request is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_read: Option<SlowRead>,
     /// Between the point and the act.
     pub delay: Duration,
     /// What the wire shows.
     pub fault: Fault,
-    /// How the connection ends when it stays idle after the answer.
-    pub then: Option<(IdleEnd, Duration)>,
+    /// What becomes of the connection when it stays idle after the answer.
+    pub then: Option<Then>,
     /// Whether it must have fired for the cell to mean anything.
     pub required: bool,
+}
+
+/// How slowly the content of a request is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowRead {
+    /// Bytes a piece.
+    pub bytes: u64,
+    /// Time from piece to piece.
+    pub every: Duration,
+}
+
+impl SlowRead {
+    /// How long it takes to read so much content.
+    pub fn time_for(&self, content: u64) -> Duration {
+        let pieces = content.div_ceil(self.bytes.max(1));
+        let pauses = u32::try_from(pieces.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.every.saturating_mul(pauses)
+    }
+}
+
+/// What becomes of a connection that stays idle after an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Then {
+    /// For so long nothing happens.
+    pub after: Duration,
+    /// What is sent then, which no request asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sends: Option<Content>,
+    /// How the connection ends then; none: it stays open.
+    pub end: Option<IdleEnd>,
+}
+
+impl Then {
+    /// The idle connection ends so.
+    pub fn ends(end: IdleEnd, after: Duration) -> Self {
+        Self {
+            after,
+            sends: None,
+            end: Some(end),
+        }
+    }
 }
 
 fn is_sent(continues: &Continue) -> bool {
@@ -219,6 +268,8 @@ impl StepPlan {
             reads: None,
             continues: Continue::Sent,
             applies: None,
+            takes: Duration::ZERO,
+            slow_read: None,
             delay: Duration::ZERO,
             fault,
             then: None,
@@ -246,6 +297,17 @@ pub struct Call {
     pub at_once: u32,
     /// What is to be sent.
     pub request: Request,
+    /// Where its answer is a list of events, how that ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Stream>,
+}
+
+/// A list of events as the answer of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// The data of its last event; none: it has no event that is always last.
+    pub ends_with: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -332,8 +394,36 @@ pub enum Content {
     Bytes(u64),
     /// Text that never ends.
     Endless(String),
+    /// A list of server-sent events.
+    Events(Vec<SentEvent>),
     /// Rendered in the format of the API that the client's manifest names.
     Shape(Shape),
+}
+
+/// One server-sent event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentEvent {
+    /// Its id, by which a client tells that it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its type; none: `message`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// What it says; lines of its own become lines of data.
+    pub data: String,
+}
+
+impl SentEvent {
+    /// As it goes on the wire (WHATWG HTML, 9.2.6).
+    pub fn text(&self) -> String {
+        let line = |name: &str, value: &str| format!("{name}: {value}\n");
+        let id = self.id.iter().map(|id| line("id", id));
+        let event = self.event.iter().map(|event| line("event", event));
+        let data = self.data.split('\n').map(|data| line("data", data));
+        let lines = id.chain(event).chain(data);
+        lines.chain(["\n".to_owned()]).collect()
+    }
 }
 
 /// A body named by what it means.

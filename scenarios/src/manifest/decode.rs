@@ -92,6 +92,8 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("calls", Ability::Calls),
     ("at-once", Ability::AtOnce),
     ("cancels", Ability::Cancels),
+    ("streams", Ability::Streams),
+    ("tells-progress", Ability::TellsProgress),
     ("streams-body", Ability::StreamsBody),
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),

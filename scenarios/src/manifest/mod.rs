@@ -175,6 +175,10 @@ pub enum Ability {
     AtOnce,
     /// Gives up a call when its caller wants it no more.
     Cancels,
+    /// Says of a call how it goes, by itself and not by its kit.
+    TellsProgress,
+    /// Reads a list of events, and tells which of them its caller was given.
+    Streams,
     /// A body handed over as a stream.
     StreamsBody,
     /// Follows redirects.

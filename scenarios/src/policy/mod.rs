@@ -112,6 +112,9 @@ pub fn not_computable(
     if cancels {
         return Some("a call is cancelled, and no policy says how far it has come by then");
     }
+    if calls.iter().any(|call| call.stream.is_some()) {
+        return Some("the answer is a list of events, which no policy says when to ask for again");
+    }
     let at_localhost = |call: &Call| match &call.request {
         Request::Literal { url, .. } => url.is_at_localhost(),
         Request::Operation { .. } => false,

@@ -1,11 +1,13 @@
 //! What a step shows to a request: whether the request arrives, how long the
 //! answer takes, and what comes in the end.
 
+use std::time::Duration;
+
 use scripted_servers::script::ConnectionAct;
 use scripted_servers::wire::Continue;
 
 use crate::faults::Asker;
-use crate::faults::shown::{Arrives, Comes, Met, Period, WHOLE_IN_KERNEL, closed};
+use crate::faults::shown::{Arrives, Comes, Idle, Met, Period, WHOLE_IN_KERNEL, closed};
 use crate::manifest::ErrorKind;
 use crate::plan::{Plan, StepPlan};
 use crate::target;
@@ -37,13 +39,34 @@ pub(super) fn step(plan: &Plan, step: &StepPlan, content: u64) -> Result<Met, St
     if step.answers_early() && content > 0 && met.arrives == Arrives::Yes {
         met.arrives = Arrives::Perhaps;
     }
-    if !step.delay.is_zero() {
-        met.periods.insert(0, Period::Silent(Some(step.delay)));
+    if !step.wait().is_zero() {
+        met.periods.insert(0, Period::Silent(Some(step.wait())));
     }
-    if let (Comes::Answer { kept, .. }, Some(then)) = (&mut met.comes, step.then)
+    if let Some(slow) = step.slow_read
+        && slow.time_for(content) > Duration::ZERO
+    {
+        if plan.limits.idle.is_some() || plan.limits.total.is_some() {
+            return Err(
+                "undocumented: what the client's limits make of content that is read slowly"
+                    .to_owned(),
+            );
+        }
+        met.periods
+            .insert(0, Period::Busy(Some(slow.time_for(content))));
+    }
+    if met.comes == Comes::Nothing && step.then.is_some() {
+        return Err(
+            "undocumented: what the client makes of a part of an answer and what follows it"
+                .to_owned(),
+        );
+    }
+    if let (Comes::Answer { kept, .. }, Some(then)) = (&mut met.comes, &step.then)
         && kept.is_some()
     {
-        *kept = Some(Some(then));
+        *kept = Some(Some(Idle {
+            after: then.after,
+            speaks: then.sends.is_some(),
+        }));
     }
     Ok(met)
 }

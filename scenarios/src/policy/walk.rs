@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use scripted_servers::script::{ConnectionAct, Listen};
-use scripted_servers::wire::IdleEnd;
 
 use super::client;
 use super::decide::{self, Came, What};
@@ -16,7 +15,7 @@ use super::{
     CallPrediction, PredictedEnd, PredictedRequest, PredictedWait, Prediction, SEVERAL_ADDRESSES,
 };
 use crate::expected::Words;
-use crate::faults::shown::{Arrives, Comes, Met, Period};
+use crate::faults::shown::{Arrives, Comes, Idle, Met, Period};
 use crate::manifest::{Ability, ErrorKind, Manifest, PolicyRule};
 use crate::matcher::Matcher;
 use crate::plan::{Call, Plan, ServerPlan};
@@ -76,11 +75,11 @@ struct Walk<'a> {
     since_start: Span,
 }
 
-/// A kept connection: how it ends when it stays idle, and for how long it has
-/// been.
+/// A kept connection: what becomes of it when it stays idle, and for how long it
+/// has been.
 #[derive(Clone, Copy)]
 struct Kept {
-    then: Option<(IdleEnd, Duration)>,
+    then: Option<Idle>,
     idle: Span,
 }
 
@@ -366,8 +365,13 @@ impl<'a> Walk<'a> {
 fn still_open(kept: Kept) -> Result<bool, String> {
     match kept.then {
         None => Ok(true),
-        Some((_, after)) if kept.idle.surely_before(after) => Ok(true),
-        Some((_, after)) if kept.idle.surely_after(after) => Ok(false),
+        Some(then) if kept.idle.surely_before(then.after) => Ok(true),
+        Some(then) if then.speaks => Err(
+            "undocumented: whether the client looks for bytes that it never asked for before it \
+             uses a kept connection"
+                .to_owned(),
+        ),
+        Some(then) if kept.idle.surely_after(then.after) => Ok(false),
         Some(_) => Err(
             "not computable: the kept connection ends about when the next request is due"
                 .to_owned(),

@@ -1,12 +1,14 @@
 //! Content of requests and answers: text, JSON, bytes, shapes.
 
+use std::collections::BTreeSet;
+
 use crate::document::decode::{Keys, not_yet};
 use crate::document::kind::{Kind, Rule, SOME_TEXT};
 use crate::document::{Node, ScalarKind, Value, ids};
-use crate::plan::{Content, Shape};
+use crate::plan::{Content, SentEvent, Shape};
 use crate::template::{Piece, Template};
 
-use super::Reading;
+use super::{Reading, all_good};
 
 /// Most bytes of one content.
 const MOST: u64 = 64 << 20;
@@ -30,6 +32,9 @@ static OF_ANSWER: Keys = Keys::new(
         ("hex", "bytes in hexadecimal", hex),
         ("bytes", "so many bytes, made from the seed", content_size),
         ("endless", "text that is repeated without end", endless),
+        ("events", "server-sent events, in order", || {
+            Kind::list(Kind::Map(&EVENT))
+        }),
         ("shape", "what it means: `ok`, `error` or `page`", || {
             Kind::words(SHAPES)
         }),
@@ -38,12 +43,32 @@ static OF_ANSWER: Keys = Keys::new(
     ],
 )
 .rules(&[
-    Rule::OneOf(&["text", "json", "hex", "bytes", "endless", "shape"]),
+    Rule::OneOf(&["text", "json", "hex", "bytes", "endless", "events", "shape"]),
     Rule::With("size", "shape"),
     Rule::WithWord("code", "shape", "error"),
     Rule::WordNeeds("shape", "error", "code"),
-])
-.not_yet(&["events"]);
+]);
+
+static EVENT: Keys = Keys::new(
+    "an event",
+    &[
+        ("id", "its id", event_line),
+        (
+            "event",
+            "its type; `message` where it is left out",
+            event_line,
+        ),
+        ("data", "what it says", || {
+            Kind::fits(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f]*")
+        }),
+    ],
+)
+.rules(&[Rule::Needs(&["data"])]);
+
+/// A value that stands in one line.
+fn event_line() -> Kind {
+    Kind::fits(r"[^\x00-\x1f\x7f-\x9f]+")
+}
 
 const SHAPES: &[(&str, &str)] = &[("ok", "ok"), ("error", "error"), ("page", "page")];
 
@@ -131,7 +156,7 @@ impl Reading<'_> {
     /// The body of an answer.
     pub(crate) fn answer_body(&mut self, node: &Node) -> Option<Content> {
         let fields = node.fields(&OF_ANSWER, self.out)?;
-        let forms = ["text", "json", "hex", "bytes", "endless", "shape"];
+        let forms = ["text", "json", "hex", "bytes", "endless", "events", "shape"];
         let (form, _, value) = fields.one_of(&forms, self.out)?;
         if form == "shape" {
             let size = match fields.get("size") {
@@ -154,6 +179,9 @@ impl Reading<'_> {
         }
         if form == "endless" {
             return self.endless(value);
+        }
+        if form == "events" {
+            return self.events(value);
         }
         self.simple_content(form, value)
     }
@@ -185,6 +213,59 @@ impl Reading<'_> {
         }
         self.hold(size, &node.span);
         Some(size)
+    }
+
+    fn events(&mut self, node: &Node) -> Option<Content> {
+        let items = node.filled_list("`events`", self.out)?;
+        let read: Vec<_> = items.iter().map(|item| self.event(item)).collect();
+        let events: Vec<SentEvent> = read.into_iter().collect::<Option<_>>()?;
+        let mut ids = BTreeSet::new();
+        for (event, item) in events.iter().zip(items) {
+            if event.id.as_ref().is_some_and(|id| !ids.insert(id)) {
+                self.out
+                    .report(ids::SAME_TWICE, &item.span, "two events have this id")
+                    .label("nobody could tell which of them came")
+                    .help("give each event an id of its own, or none");
+                return None;
+            }
+        }
+        let bytes: usize = events.iter().map(|event| event.text().len()).sum();
+        self.hold(u64::try_from(bytes).unwrap_or(u64::MAX), &node.span);
+        Some(Content::Events(events))
+    }
+
+    fn event(&mut self, node: &Node) -> Option<SentEvent> {
+        let fields = node.fields(&EVENT, self.out)?;
+        let id = fields.get("id").map(|node| self.event_line(node, "`id`"));
+        let event = fields
+            .get("event")
+            .map(|node| self.event_line(node, "`event`"));
+        let data = fields.need("data", self.out)?;
+        let text = data.any_text("`data`", self.out)?;
+        if text.contains(|c: char| c.is_control() && c != '\n') {
+            return self.not_in_an_event(data);
+        }
+        Some(SentEvent {
+            id: all_good(id)?,
+            event: all_good(event)?,
+            data: text.to_owned(),
+        })
+    }
+
+    fn event_line(&mut self, node: &Node, what: &str) -> Option<String> {
+        let text = node.text(what, self.out)?;
+        if text.contains(|c: char| c.is_control()) {
+            return self.not_in_an_event(node);
+        }
+        Some(text.to_owned())
+    }
+
+    fn not_in_an_event<T>(&mut self, node: &Node) -> Option<T> {
+        self.out
+            .report(ids::BAD_FIELD, &node.span, "this can not stand in an event")
+            .label("control characters cannot stand in it; line breaks only in `data`")
+            .help("bytes that break the rules are written with `hex`");
+        None
     }
 
     fn endless(&mut self, node: &Node) -> Option<Content> {

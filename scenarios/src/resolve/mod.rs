@@ -15,7 +15,7 @@ use scripted_servers::script::{
 
 use crate::faults::Fault;
 use crate::manifest::{Manifest, Operation, OperationName};
-use crate::plan::{BodyAs, Content, Plan, QueuePlan, Request, ServerPlan, StepPlan};
+use crate::plan::{BodyAs, Content, Plan, QueuePlan, Request, ServerPlan, StepPlan, Stream};
 use crate::rendering::{Format, Rendering};
 use crate::template::Bindings;
 
@@ -39,6 +39,8 @@ pub struct ResolvedCall {
     pub body: Option<Vec<u8>>,
     /// Whether the client shall hand it over as a stream.
     pub stream_body: bool,
+    /// Where its answer is a list of events, how that ends.
+    pub stream: Option<Stream>,
     /// Whether it is an upload that goes on where it broke off.
     pub resumable: bool,
     /// Wait before it.
@@ -158,6 +160,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                     body: body.as_ref().map(|body| body.render(&with).bytes),
                     stream_body: *body_as == BodyAs::Stream,
                     resumable: false,
+                    stream: None,
                     pause: Duration::ZERO,
                     group: 0,
                     at_once: 1,
@@ -177,6 +180,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                 }
             };
             resolved.pause = call.pause;
+            resolved.stream = call.stream.clone();
             (resolved.group, resolved.at_once) = (call.group, call.at_once);
             Some(resolved)
         })
@@ -213,6 +217,7 @@ fn operation_call(
         body,
         stream_body: false,
         resumable: false,
+        stream: None,
         pause: Duration::ZERO,
         group: 0,
         at_once: 1,
@@ -260,7 +265,7 @@ impl Plan {
                     times: step.times,
                     applies: step.applies.take(),
                     required: true,
-                    ..StepPlan::new(Fault::plain())
+                    ..StepPlan::new(step.fault.switched_off())
                 };
             }
             if server.queues.is_empty() {

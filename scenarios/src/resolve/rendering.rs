@@ -4,7 +4,7 @@
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-use crate::plan::{Content, Shape};
+use crate::plan::{Content, SentEvent, Shape};
 use crate::template::Bindings;
 
 /// A small body in the format of an API: whatever it is, it fits into one packet.
@@ -46,6 +46,12 @@ impl Content {
             Self::Hex(bytes) => bytes.clone(),
             Self::Bytes(count) => seeded(*count, with.seed),
             Self::Endless(text) => text.clone().into_bytes(),
+            Self::Events(events) => {
+                return Rendered {
+                    bytes: list(events).into_bytes(),
+                    media: Some("text/event-stream"),
+                };
+            }
             Self::Shape(shape) => match with.format {
                 Format::PlainJson => return plain_json(shape),
             },
@@ -61,6 +67,7 @@ impl Content {
             Self::Hex(bytes) => bytes.len() as u64,
             Self::Bytes(bytes) => *bytes,
             Self::Endless(_) => u64::MAX,
+            Self::Events(events) => list(events).len() as u64,
             Self::Shape(shape) => {
                 let (Shape::Ok { size } | Shape::Error { size, .. } | Shape::Page { size }) = shape;
                 size.unwrap_or(SMALL).max(SMALL)
@@ -76,10 +83,15 @@ impl Content {
             }
             Self::Hex(bytes) => bytes.len(),
             Self::Bytes(count) => return Some(*count),
+            Self::Events(events) => list(events).len(),
             _ => return None,
         };
         u64::try_from(bytes).ok()
     }
+}
+
+fn list(events: &[SentEvent]) -> String {
+    events.iter().map(SentEvent::text).collect()
 }
 
 /// The same bytes for the same seed; a longer one begins with a shorter one.

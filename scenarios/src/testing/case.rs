@@ -53,6 +53,7 @@ impl Plan {
             pause: Duration::ZERO,
             group: 0,
             at_once: 1,
+            stream: None,
             request: Request::Literal {
                 method: method.to_owned(),
                 url: url(server, path),

@@ -183,8 +183,26 @@ impl Story {
             name: name.to_owned(),
             key: key.map(str::to_owned),
             since_us: 0,
+            began_us: None,
         };
         self.server(at, place, what)
+    }
+
+    /// An effect that was worked on from one time to another.
+    pub(crate) fn run(
+        self,
+        (began, ends): (u64, u64),
+        place: (&str, u32, u32),
+        name: &str,
+        key: Option<&str>,
+    ) -> Self {
+        let what = What::Effect {
+            name: name.to_owned(),
+            key: key.map(str::to_owned),
+            since_us: ends * 1000,
+            began_us: Some(began * 1000),
+        };
+        self.server(ends, place, what)
     }
 
     /// A whole answer, sent to its end.
@@ -246,6 +264,7 @@ impl Story {
             call,
             shown,
             claim: None,
+            events: None,
         };
         self.client(at, ClientEvent::Report(report))
     }
@@ -299,6 +318,8 @@ impl Story {
         assertion: &Assertion,
         of: &Of,
     ) -> Checked {
+        // Facts hold what the expectations of the case ask for.
+        let plan = &plan.clone().must(assertion.clone());
         let facts = Facts::of(plan, manifest, &self.entries);
         let checked = assertion.judge(of, &Case::new(plan, manifest, &facts));
         // What no scenario may name in `proves` must not come either.

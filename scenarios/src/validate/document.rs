@@ -29,6 +29,11 @@ pub(super) static KEYS: Keys = Keys::new(
         ("servers", "the servers by name", servers::kind),
         ("call", "the one call to make", work::call_kind),
         ("calls", "the calls to make, in order", work::calls_kind),
+        (
+            "stream",
+            "the one call to make, whose answer is a list of events",
+            work::stream_kind,
+        ),
         ("limits", "what the client is told to keep to", limits::kind),
         (
             "needs",
@@ -66,7 +71,7 @@ pub(super) static KEYS: Keys = Keys::new(
 )
 .rules(&[
     Rule::Needs(&["title", "why", "servers", "expect"]),
-    Rule::OneOf(&["call", "calls"]),
+    Rule::OneOf(&["call", "calls", "stream"]),
     Rule::AtMostOneOf(&["sweep", "table"]),
 ])
 .elsewhere(&[
@@ -91,16 +96,14 @@ pub(super) static KEYS: Keys = Keys::new(
     ("defect", "`proves`"),
     ("finding", "`proves`"),
 ])
-.not_yet(&[
-    "names", "stream", "job", "batch", "crash", "fleet", "language",
-]);
+.not_yet(&["names", "job", "batch", "crash", "fleet", "language"]);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(300);
 const CAP: u64 = 200;
 
 /// The most requests that are counted before a client is stopped.
-const MOST_REQUESTS: u64 = 100_000;
+const MOST_REQUESTS: u64 = 2_000_000;
 
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 100;

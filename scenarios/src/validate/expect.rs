@@ -95,6 +95,7 @@ pub const FINDINGS: &[FindingName] = &[
     FindingName::Crashed,
     FindingName::NotCancelled,
     FindingName::TooManyInFlight,
+    FindingName::FalseProgress,
 ];
 
 type Case<'a> = (&'a [ServerPlan], &'a [Call], &'a Limits, bool);
@@ -305,7 +306,8 @@ mod tests {
             | FindingName::CauseLost
             | FindingName::Crashed
             | FindingName::NotCancelled
-            | FindingName::TooManyInFlight => 25,
+            | FindingName::TooManyInFlight
+            | FindingName::FalseProgress => 26,
         };
         let distinct: std::collections::BTreeSet<_> = FINDINGS.iter().collect();
         assert_eq!(distinct.len(), counted(FINDINGS[0]));

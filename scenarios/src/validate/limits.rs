@@ -119,6 +119,7 @@ const NEEDS: &[(&str, Ability)] = &[
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),
+    ("tells-progress", Ability::TellsProgress),
 ];
 
 /// Abilities that follow from the work and the limits, with what implies them.
@@ -127,6 +128,7 @@ const IMPLIED: &[(&str, &str)] = &[
     ("calls", "`calls`"),
     ("at-once", "`at_once`"),
     ("cancels", "`cancel`"),
+    ("streams", "`stream`"),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -213,6 +215,9 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
                 needs.insert(Ability::StreamsBody);
             }
         }
+    }
+    if calls.iter().any(|call| call.stream.is_some()) {
+        needs.insert(Ability::Streams);
     }
     if calls.iter().any(Call::is_resumable) {
         needs.insert(Ability::Resumes);

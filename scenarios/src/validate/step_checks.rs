@@ -83,6 +83,18 @@ fn check_wire(step: &StepPlan, fields: &Fields<'_>, reading: &mut Reading<'_>) {
             .label("this step acts before it reads any content")
             .help("remove it, or move the point behind the head");
     }
+    if let Some((key, _)) = fields.entry("slow_read")
+        && matches!(
+            step.request_point(),
+            RequestPoint::Head(_) | RequestPoint::Body(Position::Bytes(0))
+        )
+    {
+        reading
+            .out
+            .report(ids::CANNOT_FIRE, &key.span, "nothing is read slowly here")
+            .label("this step acts before it reads any content")
+            .help("remove it, or move the point behind the head");
+    }
     let RequestPoint::Head(position) = step.request_point() else {
         return;
     };
@@ -141,7 +153,9 @@ pub(super) fn order(steps: &[StepPlan], items: &[Node], reading: &mut Reading<'_
     let by_content = steps.iter().find(|step| step.when.json.is_some());
     for (at, (step, node)) in steps.iter().zip(items).enumerate() {
         if let Some(chooser) = by_content
-            && (step.answers_early() || step.continues != Continue::Sent)
+            && (step.answers_early()
+                || step.continues != Continue::Sent
+                || step.slow_read.is_some())
         {
             reading
                 .out
@@ -154,7 +168,9 @@ pub(super) fn order(steps: &[StepPlan], items: &[Node], reading: &mut Reading<'_
                     "the `json` in line {} is looked at in the whole request",
                     chooser.line
                 ))
-                .help("choose by a header or a route, or remove `reads` and `continue`");
+                .help(
+                    "choose by a header or a route, or remove `reads`, `continue` and `slow_read`",
+                );
         }
         let before = &steps[..at];
         let taken = before

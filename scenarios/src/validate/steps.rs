@@ -9,7 +9,8 @@ use crate::document::decode::{Fields, Keys, brief};
 use crate::document::kind::{Kind, Known, NAME, Rule};
 use crate::document::{Node, Value, ids};
 use crate::faults;
-use crate::plan::StepPlan;
+use crate::plan::{Content, SlowRead, StepPlan, Then};
+use crate::template::Bindings;
 
 use super::servers::too_much;
 use super::{step_checks, when};
@@ -35,13 +36,23 @@ const OWN: &[Known] = &[
     ("applies", "the effect that is counted", || {
         Kind::fits("[a-z0-9_-]{1,40}")
     }),
+    (
+        "takes",
+        "how long the application works on the effect, which is counted at the end",
+        || Kind::time().by_default("0ms"),
+    ),
+    (
+        "slow_read",
+        "the content of the request is read in pieces, with time between them",
+        || Kind::Map(&SLOW_READ),
+    ),
     ("key", "the business key of the effect", || Kind::Map(&KEY)),
     ("delay", "the time between the point and the act", || {
         Kind::time().by_default("0ms")
     }),
     (
         "then",
-        "how the idle connection ends after the answer",
+        "what becomes of the connection, idle after the answer",
         || Kind::Map(&THEN),
     ),
     ("required", "whether it must have fired", || Kind::Truth),
@@ -51,7 +62,11 @@ const OWN: &[Known] = &[
 static WITH_BEHAVIOURS: [Known; OWN.len() + faults::COUNT] = faults::with_behaviours(OWN);
 
 static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
-    .rules(&[Rule::OneOf(&faults::WORDS), Rule::With("key", "applies")])
+    .rules(&[
+        Rule::OneOf(&faults::WORDS),
+        Rule::With("key", "applies"),
+        Rule::With("takes", "applies"),
+    ])
     .elsewhere(&[
         ("connection", "`when`"),
         ("method", "`when`"),
@@ -59,6 +74,8 @@ static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
         ("until", "`when`"),
         ("close", "`then`, or `cut: {with: close}`"),
         ("reset", "`then`, or `cut: {with: reset}`"),
+        ("stay", "`then`"),
+        ("sends", "`then`"),
     ])
     .owner(|key| faults::owner(key).map(|word| format!("`{word}`")))
     .not_yet(faults::NOT_YET);
@@ -140,6 +157,8 @@ fn step(
     let continues = fields.get("continue");
     let continues = continues.map(|node| continues_as(node, reading));
     let applies = applies(&fields, reading);
+    let takes = takes(&fields, reading);
+    let slow_read = fields.get("slow_read").map(|node| slow_read(node, reading));
     let delay = fields.get("delay");
     let delay = delay.map(|node| node.duration("`delay`", reading.out));
     let then = fields.get("then").map(|node| then(node, reading));
@@ -156,6 +175,8 @@ fn step(
         reads: all_good(reads)?,
         continues: all_good(continues)?.unwrap_or_default(),
         applies: applies?,
+        takes: takes?,
+        slow_read: all_good(slow_read)?,
         delay: all_good(delay)?.unwrap_or_default(),
         then: all_good(then)?,
         ..StepPlan::new(fault?)
@@ -227,6 +248,64 @@ fn applies(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Effe
     }))
 }
 
+fn takes(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Duration> {
+    let Some((key, node)) = fields.entry("takes") else {
+        return Some(Duration::ZERO);
+    };
+    if fields.get("applies").is_none() {
+        reading
+            .out
+            .report(ids::KEY_WITHOUT, &key.span, "`takes` needs `applies`")
+            .label("which effect takes so long?")
+            .help("add `applies: NAME`; `delay` makes a step wait that applies nothing");
+        return None;
+    }
+    node.duration("`takes`", reading.out)
+}
+
+/// Pauses are kept to about a millisecond.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(3);
+
+static SLOW_READ: Keys = Keys::new(
+    "`slow_read`",
+    &[
+        ("bytes", "how much is read at a time", Kind::size),
+        ("every", "the time from piece to piece", || {
+            Kind::time_from(SHORTEST_PAUSE)
+        }),
+    ],
+)
+.rules(&[Rule::Needs(&["bytes", "every"])]);
+
+fn slow_read(node: &Node, reading: &mut Reading<'_>) -> Option<SlowRead> {
+    let fields = node.fields(&SLOW_READ, reading.out)?;
+    let bytes = fields.need("bytes", reading.out);
+    let every = fields.need("every", reading.out);
+    let (bytes, every) = (bytes?, every?);
+    let size = bytes.size("`bytes`", reading.out)?;
+    if size == 0 {
+        reading
+            .out
+            .report(ids::CANNOT_FIRE, &bytes.span, "nothing is ever read so")
+            .label("no byte at a time")
+            .help("write a size such as 64KiB");
+        return None;
+    }
+    let pause = every.duration("`every`", reading.out)?;
+    if pause < SHORTEST_PAUSE {
+        reading
+            .out
+            .report(ids::BAD_DURATION, &every.span, "too fast to be kept")
+            .label("the shortest time from piece to piece is 3ms")
+            .help("write 3ms or more, and larger pieces");
+        return None;
+    }
+    Some(SlowRead {
+        bytes: size,
+        every: pause,
+    })
+}
+
 static KEY: Keys = Keys::new(
     "`key`",
     &[
@@ -263,6 +342,8 @@ fn key_source(node: &Node, reading: &mut Reading<'_>) -> Option<KeySource> {
     }
 }
 
+const THEN_FORMS: [&str; 3] = ["close", "reset", "stay"];
+
 static THEN: Keys = Keys::new(
     "`then`",
     &[
@@ -276,20 +357,76 @@ static THEN: Keys = Keys::new(
             "the idle connection is reset after this time",
             Kind::time,
         ),
+        (
+            "stay",
+            "with `sends`: the connection stays open; `sends` comes after this time",
+            Kind::time,
+        ),
+        (
+            "sends",
+            "bytes that nobody asked for, sent then, before any end",
+            content::exact_kind,
+        ),
     ],
 )
-.rules(&[Rule::OneOf(&["close", "reset"])])
+.rules(&[Rule::OneOf(&THEN_FORMS), Rule::With("stay", "sends")])
 .not_yet(&["goaway"]);
 
-fn then(node: &Node, reading: &mut Reading<'_>) -> Option<(IdleEnd, Duration)> {
+/// Most bytes that are sent on an idle connection: they must have room in the
+/// socket of a client that does not read them.
+const MOST_UNSOLICITED: u64 = 16 << 10;
+
+fn then(node: &Node, reading: &mut Reading<'_>) -> Option<Then> {
     let fields = node.fields(&THEN, reading.out)?;
-    let (form, _, value) = fields.one_of(&["close", "reset"], reading.out)?;
+    let (form, key, value) = fields.one_of(&THEN_FORMS, reading.out)?;
     let after = value.duration("the idle time", reading.out)?;
-    let how = match form {
-        "close" => IdleEnd::Close,
-        _ => IdleEnd::Reset,
+    let sends = fields.get("sends").map(|node| unsolicited(node, reading));
+    let end = match form {
+        "close" => Some(IdleEnd::Close),
+        "reset" => Some(IdleEnd::Reset),
+        _ => None,
     };
-    Some((how, after))
+    if end.is_none() && sends.is_none() {
+        reading
+            .out
+            .report(ids::KEY_WITHOUT, &key.span, "`stay` needs `sends`")
+            .label("an idle connection that stays open is no fault")
+            .help("add `sends: {text: ...}`, or write `close` or `reset`");
+        return None;
+    }
+    Some(Then {
+        after,
+        sends: all_good(sends)?,
+        end,
+    })
+}
+
+fn unsolicited(node: &Node, reading: &mut Reading<'_>) -> Option<Content> {
+    let content = reading.exact(node)?;
+    let bytes = content.likely_length(&Bindings::default());
+    if bytes == 0 {
+        reading
+            .out
+            .report(ids::CANNOT_FIRE, &node.span, "nothing is sent here")
+            .label("no byte")
+            .help("write what is sent, such as \"\\r\\n\", or remove `sends`");
+        return None;
+    }
+    if bytes > MOST_UNSOLICITED {
+        reading
+            .out
+            .report(
+                ids::TOO_MUCH_CONTENT,
+                &node.span,
+                "too many bytes for an idle connection",
+            )
+            .label(format!(
+                "these are {bytes} bytes, and at most 16KiB are sent"
+            ))
+            .help("a client that does not read must have room for them");
+        return None;
+    }
+    Some(content)
 }
 
 /// A name by which moments refer to the step.

@@ -27,6 +27,7 @@ pub const TAGS: &[(&str, &str)] = &[
         "takes longer than most; left out of the default run",
     ),
     ("status", "what a status makes the client do"),
+    ("stream", "lists of events that come one by one"),
     ("timeout", "the client's own patience"),
     ("budget", "how many requests a call may cost"),
     ("wait", "how long the client waits before it sends again"),

@@ -6,7 +6,7 @@ use crate::document::decode::{Fields, Keys, not_yet};
 use crate::document::kind::{Kind, NAME, Rule};
 use crate::document::{Key, Node, Span, ids};
 use crate::manifest::{OPERATIONS, OperationName};
-use crate::plan::{BodyAs, Call, Request};
+use crate::plan::{BodyAs, Call, Request, Stream};
 use crate::template::{Piece, Template};
 
 use crate::reading::{Reading, all_good, content, names};
@@ -29,12 +29,6 @@ macro_rules! call_keys {
                 ("body_as", "`buffer` or `stream`", || Kind::words(BODY_AS).by_default("buffer")),
                 ("operation", "`create`, `fetch`, `replace`, `remove` or `upload`", || Kind::words(OPERATIONS)),
                 ("at", "with `operation`: the server, such as \"{api}\"", at_kind),
-                ("size", "with `operation: upload`: bytes of content", content::content_size),
-                (
-                    "resumable",
-                    "with `operation: upload`: `true` for one that goes on where it broke off",
-                    || Kind::Truth.by_default(false),
-                ),
                 $($more),*
             ],
         )
@@ -60,19 +54,42 @@ macro_rules! call_keys {
     };
 }
 
-static CALL: Keys = call_keys!("a call",)
-    .not_yet(&["via", "look_up"])
-    .elsewhere(&[
-        ("pause", "an entry of `calls`"),
-        ("repeat", "an entry of `calls`"),
-        ("text", "`body`"),
-        ("json", "`body`"),
-        ("attempts", "`limits` of the scenario"),
-        ("redirects", "`limits` of the scenario"),
-    ]);
+static CALL: Keys = call_keys!(
+    "a call",
+    (
+        "size",
+        "with `operation: upload`: bytes of content",
+        content::content_size
+    ),
+    (
+        "resumable",
+        "with `operation: upload`: `true` for one that goes on where it broke off",
+        || Kind::Truth.by_default(false)
+    )
+)
+.not_yet(&["via", "look_up"])
+.elsewhere(&[
+    ("ends_with", "`stream`, in the place of `call`"),
+    ("pause", "an entry of `calls`"),
+    ("repeat", "an entry of `calls`"),
+    ("text", "`body`"),
+    ("json", "`body`"),
+    ("attempts", "`limits` of the scenario"),
+    ("redirects", "`limits` of the scenario"),
+]);
 
 static CALLS: Keys = call_keys!(
     "a call",
+    (
+        "size",
+        "with `operation: upload`: bytes of content",
+        content::content_size
+    ),
+    (
+        "resumable",
+        "with `operation: upload`: `true` for one that goes on where it broke off",
+        || Kind::Truth.by_default(false)
+    ),
     ("pause", "wait before it", || Kind::time().by_default("0ms")),
     ("repeat", "how often it is made", || Kind::Number(
         1..=MOST_CALLS
@@ -86,6 +103,23 @@ static CALLS: Keys = call_keys!(
 )
 .not_yet(&["via", "look_up"]);
 
+static STREAM: Keys = call_keys!(
+    "a stream",
+    (
+        "ends_with",
+        "the data of the API's last event, without which the list is not whole",
+        Kind::text
+    )
+)
+.not_yet(&["via", "look_up"])
+.elsewhere(&[
+    ("events", "the `body` of an answer"),
+    ("size", "a `call`"),
+    ("resumable", "a `call`"),
+    ("pause", "an entry of `calls`"),
+    ("repeat", "an entry of `calls`"),
+]);
+
 /// How a call stands among the others.
 #[derive(Clone, Copy)]
 struct Among {
@@ -93,6 +127,8 @@ struct Among {
     repeat: u64,
     group: u32,
     at_once: u32,
+    /// Whether it can be told how an upload is made.
+    uploads: bool,
 }
 
 impl Among {
@@ -101,6 +137,11 @@ impl Among {
         repeat: 1,
         group: 0,
         at_once: 1,
+        uploads: true,
+    };
+    const STREAM: Self = Self {
+        uploads: false,
+        ..Self::ALONE
     };
 }
 
@@ -114,6 +155,11 @@ pub(super) fn call_kind() -> Kind {
 /// `calls`.
 pub(super) fn calls_kind() -> Kind {
     Kind::list(Kind::Map(&CALLS))
+}
+
+/// `stream`.
+pub(super) fn stream_kind() -> Kind {
+    Kind::Map(&STREAM)
 }
 
 /// The name of a method, `GET` where nothing is written.
@@ -140,7 +186,18 @@ fn url_kind() -> Kind {
 
 /// Reads the calls; repeats are unrolled.
 pub(super) fn calls(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Vec<Call>> {
-    let (form, _, node) = document.one_of(&["call", "calls"], reading.out)?;
+    let (form, _, node) = document.one_of(&["call", "calls", "stream"], reading.out)?;
+    if form == "stream" {
+        let fields = node.fields(&STREAM, reading.out)?;
+        let ends_with = fields.get("ends_with");
+        let ends_with = ends_with.map(|node| node.text("`ends_with`", reading.out));
+        let call = one_call(&fields, 1, Among::STREAM, reading);
+        let ends_with = all_good(ends_with)?.map(str::to_owned);
+        return call.map(|call| {
+            let stream = Some(Stream { ends_with });
+            vec![Call { stream, ..call }]
+        });
+    }
     if form == "call" {
         let fields = node.fields(&CALL, reading.out)?;
         return one_call(&fields, 1, Among::ALONE, reading).map(|call| vec![call]);
@@ -202,6 +259,7 @@ fn entry<'n>(item: &'n Node, place: u32, reading: &mut Reading<'_>) -> Option<(F
         repeat: all_good(repeat)?.unwrap_or(1),
         group: at_once.map_or(0, |_| place),
         at_once: at_once.unwrap_or(1),
+        uploads: true,
     };
     Some((fields, among))
 }
@@ -209,8 +267,8 @@ fn entry<'n>(item: &'n Node, place: u32, reading: &mut Reading<'_>) -> Option<(F
 fn one_call(fields: &Fields<'_>, id: u32, among: Among, reading: &mut Reading<'_>) -> Option<Call> {
     reading.call = Some(id);
     let request = match fields.one_of(&["url", "operation"], reading.out) {
-        Some(("operation", ..)) => operation(fields, reading),
-        Some(_) => literal(fields, reading),
+        Some(("operation", ..)) => operation(fields, among.uploads, reading),
+        Some(_) => literal(fields, among.uploads, reading),
         None => None,
     };
     reading.call = None;
@@ -221,11 +279,14 @@ fn one_call(fields: &Fields<'_>, id: u32, among: Among, reading: &mut Reading<'_
         group: among.group,
         at_once: among.at_once,
         request: request?,
+        stream: None,
     })
 }
 
-fn literal(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> {
-    misplaced(fields, &["at", "size", "resumable"], "`operation`", reading)?;
+fn literal(fields: &Fields<'_>, uploads: bool, reading: &mut Reading<'_>) -> Option<Request> {
+    let keys = ["at", "size", "resumable"];
+    let keys = if uploads { &keys[..] } else { &keys[..1] };
+    misplaced(fields, keys, "`operation`", reading)?;
     let method = fields.get("method").map(|node| reading.method(node));
     let url = fields.get("url").and_then(|node| url(node, reading));
     let headers = fields.get("headers").map(|node| reading.headers(node));
@@ -252,7 +313,7 @@ fn literal(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> {
     })
 }
 
-fn operation(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> {
+fn operation(fields: &Fields<'_>, may_upload: bool, reading: &mut Reading<'_>) -> Option<Request> {
     misplaced(
         fields,
         &["method", "headers", "body", "body_as"],
@@ -268,6 +329,26 @@ fn operation(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> 
     let at = fields
         .need("at", reading.out)
         .and_then(|node| at(node, reading));
+    let (size, resumable) = if may_upload {
+        upload(fields, operation, reading)?
+    } else {
+        (None, false)
+    };
+    Some(Request::Operation {
+        operation: operation?,
+        at: at?,
+        size,
+        resumable,
+    })
+}
+
+/// How an upload is made: bytes of its content, and whether it goes on where it
+/// broke off.
+fn upload(
+    fields: &Fields<'_>,
+    operation: Option<OperationName>,
+    reading: &mut Reading<'_>,
+) -> Option<(Option<u64>, bool)> {
     let uploads = operation.is_none_or(|name| name == OperationName::Upload);
     let size = fields.entry("size").map(|(key, node)| {
         of_an_upload(
@@ -282,12 +363,7 @@ fn operation(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> 
         of_an_upload(key, uploads, "other operations are one request", reading)?;
         node.truth("`resumable`", reading.out)
     });
-    Some(Request::Operation {
-        operation: operation?,
-        at: at?,
-        size: all_good(size)?,
-        resumable: all_good(resumable)?.unwrap_or(false),
-    })
+    Some((all_good(size)?, all_good(resumable)?.unwrap_or(false)))
 }
 
 /// Refuses a key that only an upload can have.

@@ -6,7 +6,7 @@ use scenarios::faults::Fault;
 use scenarios::faults::cut::Cut;
 use scenarios::faults::raw::{Raw, RawPart};
 use scenarios::faults::respond::{Framing, Respond, ResponsePoint};
-use scenarios::plan::{Content, StepPlan};
+use scenarios::plan::{Content, SentEvent, StepPlan, Then};
 use scenarios::template::Template;
 use scripted_servers::wire::{Effect, End, IdleEnd, Position, RequestPoint};
 
@@ -98,6 +98,37 @@ fn a_cut_of_endless_content_is_exact() {
 }
 
 #[test]
+fn a_list_is_cut_behind_an_event_or_in_its_middle() {
+    let event = |id: &str, data: &str| SentEvent {
+        id: Some(id.to_owned()),
+        event: None,
+        data: data.to_owned(),
+    };
+    let events = vec![event("1", "a"), event("2", "b\nc")];
+    let cut = |point, framing| {
+        let program = of(Respond {
+            body: Some(Content::Events(events.clone())),
+            framing,
+            cut: Some((point, End::Reset)),
+            ..Respond::plain()
+        });
+        let text = shown(&program);
+        let (head, rest) = text.split_once("\r\n\r\n").expect("a head");
+        assert!(head.contains("Content-Type: text/event-stream"), "{head}");
+        rest.to_owned()
+    };
+    assert_eq!(cut(ResponsePoint::Events(0), Framing::Close), "");
+    let first = "id: 1\ndata: a\n\n";
+    assert_eq!(cut(ResponsePoint::Events(1), Framing::Close), first);
+    let whole = format!("{first}id: 2\ndata: b\ndata: c\n\n");
+    assert_eq!(cut(ResponsePoint::Events(2), Framing::Close), whole);
+    let half = format!("{first}id: 2\ndata:");
+    assert_eq!(cut(ResponsePoint::InsideEvent(2), Framing::Close), half);
+    let chunk = format!("{:x}\r\n{first}", whole.len());
+    assert_eq!(cut(ResponsePoint::Events(1), Framing::Chunked), chunk);
+}
+
+#[test]
 fn a_cut_request_is_read_counted_and_ended() {
     let effect = Effect {
         name: "order".to_owned(),
@@ -128,13 +159,49 @@ fn a_cut_request_is_read_counted_and_ended() {
 #[test]
 fn an_idle_end_has_its_proof_before_it() {
     let then = StepPlan {
-        then: Some((IdleEnd::Close, Duration::from_millis(100))),
+        then: Some(Then::ends(IdleEnd::Close, Duration::from_millis(100))),
         ..step(Fault::plain())
     };
     assert_eq!(
         acts(&program(&then))[2..],
         ["AwaitAcknowledged", "fired", "EndWhenIdle(100ms, Close)"]
     );
+}
+
+#[test]
+fn a_close_after_no_time_stands_right_behind_the_bytes_with_which_its_fin_comes() {
+    let bare = Raw {
+        parts: vec![RawPart::Text(Template::text("<html>"))],
+        end: None,
+    };
+    let closes = |end| {
+        let then = StepPlan {
+            then: Some(Then::ends(end, Duration::ZERO)),
+            ..step(Fault::Raw(bare.clone()))
+        };
+        program(&then)
+    };
+    assert_eq!(
+        acts(&closes(IdleEnd::Close))[1..],
+        [
+            "send 6",
+            "AwaitAcknowledged",
+            "fired",
+            "EndWhenIdle(0ns, Close)"
+        ]
+    );
+    let page = Raw {
+        parts: vec![RawPart::Text(Template::text("HTTP/1.0 200 OK\r\n\r\nok"))],
+        end: None,
+    };
+    let whole = |end| {
+        let then = StepPlan {
+            then: Some(Then::ends(end, Duration::ZERO)),
+            ..step(Fault::Raw(page.clone()))
+        };
+        program(&then).answer.expect("an answer").whole
+    };
+    assert!(whole(IdleEnd::Close) && !whole(IdleEnd::Reset));
 }
 
 #[test]
@@ -158,4 +225,28 @@ fn raw_bytes_are_taken_or_acknowledged_before_the_connection_ends() {
     ];
     assert_eq!(acts(&reset)[1..], expected);
     assert!(!reset.answer.expect("an answer").whole);
+}
+
+#[test]
+fn bytes_on_an_idle_connection_come_before_its_end_and_have_their_proof_behind_them() {
+    let acts = |end| {
+        let then = StepPlan {
+            then: Some(Then {
+                after: Duration::from_millis(100),
+                sends: Some(Content::Hex(b"\r\n".to_vec())),
+                end,
+            }),
+            ..step(Fault::plain())
+        };
+        acts(&program(&then))[3..].to_vec()
+    };
+    assert_eq!(acts(None), ["SendWhenIdle(100ms, [13, 10])", "fired"]);
+    assert_eq!(
+        acts(Some(IdleEnd::Reset)),
+        [
+            "SendWhenIdle(100ms, [13, 10])",
+            "fired",
+            "EndWhenIdle(0ns, Reset)"
+        ]
+    );
 }

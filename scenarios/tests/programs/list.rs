@@ -22,6 +22,7 @@ fn every_example_in_the_list_is_a_scenario() {
     for listed in faults::all() {
         let example = listed.example;
         let server = match listed.place {
+            "step" if example.contains("applies") => format!("script: [ {{ {example} }} ]"),
             "step" | "respond" | "cut" | "raw" => {
                 format!("script: [ {{ applies: x, {example} }} ]")
             }
@@ -38,7 +39,7 @@ fn every_example_in_the_list_is_a_scenario() {
             text: format!(
                 "title: t\nwhy: w\nservers: {{ api: {{ {server} }}, \
                  other: {{ script: [ {{ applies: x, respond: {{ status: 200 }} }} ] }} }}\n\
-                 calls: [ {{ url: \"{{api}}/1\" }}, {{ url: \"{{other}}/2\" }} ]\n\
+                 calls: [ {{ method: PUT, url: \"{{api}}/1\", body: {{ bytes: 1MiB }} }}, {{ url: \"{{other}}/2\" }} ]\n\
                  expect: {{ must: [ {{ honest: true }} ] }}\n"
             ),
         };

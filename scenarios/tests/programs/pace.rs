@@ -1,13 +1,14 @@
-//! Pace: bytes that come late, in pieces, or without end.
+//! Pace: bytes that come late, in pieces, or without end; work that takes time.
 
 use std::time::Duration;
 
 use scenarios::faults::Fault;
+use scenarios::faults::cut::Cut;
 use scenarios::faults::raw::{Raw, RawPart};
 use scenarios::faults::respond::{Framing, Respond, ResponsePoint};
-use scenarios::plan::Content;
+use scenarios::plan::{Content, SlowRead, StepPlan};
 use scenarios::template::Template;
-use scripted_servers::wire::Position;
+use scripted_servers::wire::{Effect, End, Position, RequestPoint, WireStep};
 
 use crate::support::{acts, of, program, shown, step, text};
 
@@ -98,4 +99,52 @@ fn raw_parts_are_writes_of_their_own() {
         (answer.status, answer.body_bytes, answer.whole),
         (Some(200), 2, true)
     );
+}
+
+#[test]
+fn an_answer_waits_for_the_work_unless_it_has_a_delay_and_an_end_never_does() {
+    let begins = |delay: u64, fault: Fault| {
+        let step = StepPlan {
+            applies: Some(Effect {
+                name: "order".to_owned(),
+                key: None,
+            }),
+            takes: Duration::from_secs(2),
+            delay: Duration::from_millis(delay),
+            ..step(fault)
+        };
+        acts(&program(&step))[2].clone()
+    };
+    let cut = || {
+        Fault::Cut(Cut {
+            after: RequestPoint::Request,
+            with: End::Close,
+        })
+    };
+    assert_eq!(begins(0, Fault::plain()), "Wait(2s)");
+    assert_eq!(begins(300, Fault::plain()), "Wait(300ms)");
+    assert_eq!(begins(0, cut()), "fired");
+    assert_eq!(begins(300, cut()), "Wait(300ms)");
+}
+
+#[test]
+fn content_is_read_slowly_up_to_the_point_of_the_step() {
+    let slow = StepPlan {
+        slow_read: Some(SlowRead {
+            bytes: 1024,
+            every: Duration::from_millis(5),
+        }),
+        ..step(Fault::plain())
+    };
+    let program = program(&slow);
+    assert_eq!(
+        program.steps[0],
+        WireStep::ReadSlowly {
+            point: RequestPoint::Request,
+            bytes: 1024,
+            every: Duration::from_millis(5),
+        }
+    );
+    let acts = acts(&program);
+    assert_eq!(acts[2..], ["AwaitAcknowledged", "fired"]);
 }

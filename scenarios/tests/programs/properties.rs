@@ -25,6 +25,8 @@ fn point() -> impl Strategy<Value = ResponsePoint> {
         position().prop_map(ResponsePoint::Body),
         position().prop_map(ResponsePoint::Wire),
         (0..5_u64).prop_map(ResponsePoint::Chunks),
+        (0..4_u64).prop_map(ResponsePoint::Events),
+        (1..4_u64).prop_map(ResponsePoint::InsideEvent),
     ]
 }
 

@@ -53,21 +53,30 @@ impl<T: Transport> Connection<T> {
 
     /// Feeds the current request from what is pending, up to its next milestone.
     pub(crate) fn absorb(&mut self) {
-        while let Some(exchange) = &mut self.exchange
+        self.absorb_at_most(usize::MAX);
+    }
+
+    /// As `absorb`, so many bytes at most: how many.
+    pub(crate) fn absorb_at_most(&mut self, most: usize) -> usize {
+        let mut absorbed = 0;
+        while absorbed < most
+            && let Some(exchange) = &mut self.exchange
             && !exchange.malformed
             && !exchange.request.is_complete()
             && let Some((bytes, arrived)) = self.pending.front()
         {
             exchange.arrived = arrived;
+            let bytes = &bytes[..bytes.len().min(most - absorbed)];
             match exchange.request.feed(bytes) {
                 Ok((used, milestone)) => {
                     self.pending.consume(used);
+                    absorbed += used;
                     match milestone {
                         Milestone::None => continue,
                         Milestone::Head => self.has_head(arrived),
                         Milestone::Complete => self.has_arrived(arrived),
                     }
-                    return;
+                    return absorbed;
                 }
                 Err(Malformed(reason)) => {
                     exchange.malformed = true;
@@ -75,6 +84,7 @@ impl<T: Transport> Connection<T> {
                 }
             }
         }
+        absorbed
     }
 
     /// Feeds the current request all that is pending, as far as it goes.

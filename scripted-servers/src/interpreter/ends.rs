@@ -1,4 +1,4 @@
-//! Ends of a connection: RST, FIN, hanging, and the end of an idle one.
+//! Ends of a connection: RST, FIN, hanging. That of an idle one is in `idle`.
 //!
 //! Each acts on facts: what was in flight has arrived, what was sent is taken,
 //! nobody has begun another request. The event of an end is recorded before the
@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use crate::connection::{Connection, Part, Proof, Stop, Underway};
 use crate::event::{Ending, What};
-use crate::transport::{Peer, Transport};
-use crate::wire::IdleEnd;
+use crate::transport::Transport;
 
 impl<T: Transport> Connection<T> {
     /// The number of the current exchange.
@@ -48,7 +47,7 @@ impl<T: Transport> Connection<T> {
     }
 
     /// What comes last of every RST; the transport is deaf.
-    fn reset(&mut self, proof: Option<Proof>, fact: &str, since: Duration) {
+    pub(super) fn reset(&mut self, proof: Option<Proof>, fact: &str, since: Duration) {
         let exchange = self.current();
         self.count_arrived();
         self.look_what_is_taken();
@@ -80,7 +79,7 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Sends FIN and waits until it is acknowledged.
-    async fn fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
+    pub(super) async fn fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
         let exchange = self.current();
         self.count_arrived();
         let since = self.now();
@@ -104,7 +103,7 @@ impl<T: Transport> Connection<T> {
 
     /// After the own FIN: bytes that still come are counted, once they have
     /// settled, and answered by RST.
-    async fn answer_late_bytes_by_reset(&mut self) -> Result<(), Stop> {
+    pub(super) async fn answer_late_bytes_by_reset(&mut self) -> Result<(), Stop> {
         loop {
             if self.transport.unread() > 0 {
                 break;
@@ -141,65 +140,6 @@ impl<T: Transport> Connection<T> {
         let fact = "left hanging, the connection open";
         self.fired(self.current(), proof, fact, since);
         Err(self.leaving().await)
-    }
-
-    /// Ends an idle connection at a time, unless another request begins first
-    /// or the peer ends it; whether it was ended.
-    pub(crate) async fn end_when_idle(
-        &mut self,
-        at: Duration,
-        how: IdleEnd,
-        proof: Option<Proof>,
-    ) -> Result<bool, Stop> {
-        let clock = self.server.cell.clock.clone();
-        loop {
-            self.go_on().await;
-            if !self.pending.is_empty() || !matches!(self.read_once(1), Ok(false)) {
-                return Ok(false);
-            }
-            let now = self.now();
-            if now >= at && (how == IdleEnd::Close || self.is_taken()) {
-                match how {
-                    IdleEnd::Close => {
-                        self.fin(proof).await?;
-                        return self.answer_late_bytes_by_reset().await.map(|()| true);
-                    }
-                    IdleEnd::Reset if self.reset_if_idle(proof) => return Ok(true),
-                    // A request came in between; it is read on the next round.
-                    IdleEnd::Reset => continue,
-                }
-            }
-            let wake = at.max(now + Duration::from_millis(1));
-            tokio::select! {
-                biased;
-                () = self.transport.readable() => {}
-                _busy = clock.sleep_until(wake) => {}
-            }
-        }
-    }
-
-    fn is_taken(&mut self) -> bool {
-        self.transport.unacknowledged() == 0
-            && matches!(
-                self.transport.peer(),
-                Peer::Here { untaken: 0 } | Peer::Unknown
-            )
-    }
-
-    /// Resets the connection if nothing has arrived; no byte can slip in between
-    /// the look and the act.
-    fn reset_if_idle(&mut self, proof: Option<Proof>) -> bool {
-        let since = self.now();
-        self.transport.deafen();
-        if self.transport.unread() > 0
-            || self.transport.ending().is_some()
-            || self.still_there().is_err()
-        {
-            self.transport.hear();
-            return false;
-        }
-        self.reset(proof, "RST sent to an idle connection", since);
-        true
     }
 
     /// Resets a connection whose bytes can not be understood.

@@ -34,7 +34,7 @@ impl<T: Transport> Run<'_, T> {
         Ok(())
     }
 
-    async fn answer_expectation(&mut self) -> Result<(), Stop> {
+    pub(super) async fn answer_expectation(&mut self) -> Result<(), Stop> {
         let continues = self.program.continues;
         if !self.line.awaits_continue() {
             self.line.doubt_what_was_not_withheld(continues);

@@ -7,8 +7,10 @@
 mod ends;
 mod expectation;
 mod head;
+mod idle;
 mod progress;
 mod sending;
+mod slowly;
 mod waiting;
 
 use std::time::Duration;
@@ -16,7 +18,7 @@ use std::time::Duration;
 use crate::connection::{Connection, Part, Proof, Stop, Underway};
 use crate::event::{Lane, StepId, What};
 use crate::transport::Transport;
-use crate::wire::{End, WireProgram, WireStep};
+use crate::wire::{End, IdleEnd, WireProgram, WireStep};
 
 /// What becomes of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +114,13 @@ impl<T: Transport> Run<'_, T> {
             match step {
                 WireStep::ReadUntil(point) => self.read(*point).await?,
                 WireStep::Wait(time) => self.wait(*time).await?,
+                WireStep::ReadSlowly {
+                    point,
+                    bytes,
+                    every,
+                } => self.read_slowly(*point, *bytes, *every).await?,
                 WireStep::Effect(effect) => self.line.effect(effect),
+                WireStep::Work(effect, takes) => self.line.work(effect, *takes),
                 WireStep::Send(bytes) => self.send(bytes).await?,
                 WireStep::SendDated {
                     before,
@@ -137,6 +145,11 @@ impl<T: Transport> Run<'_, T> {
                 }
                 WireStep::AwaitTaken => self.line.taken().await?,
                 WireStep::Fired(words) => self.fired(words)?,
+                WireStep::SendWhenIdle(time, bytes) => {
+                    if !self.send_when_idle(*time, bytes).await? {
+                        return Ok(After::Keep);
+                    }
+                }
                 WireStep::EndWhenIdle(time, how) => return self.idle(*time, *how).await,
                 WireStep::End(end) => return self.end(*end).await,
             }
@@ -160,7 +173,8 @@ impl<T: Transport> Run<'_, T> {
                 WireStep::Send(_) | WireStep::SendDated { .. },
                 WireStep::AwaitAcknowledged,
                 WireStep::Fired(_),
-                WireStep::End(End::Close | End::HalfClose),
+                WireStep::End(End::Close | End::HalfClose)
+                    | WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Close),
             ])
         );
         goes && closes
@@ -297,16 +311,6 @@ impl<T: Transport> Run<'_, T> {
             End::Hang => self.line.hang(proof).await?,
         }
         Ok(After::Ended)
-    }
-
-    async fn idle(&mut self, time: Duration, how: crate::wire::IdleEnd) -> Result<After, Stop> {
-        self.line
-            .read_until(crate::wire::RequestPoint::Request)
-            .await?;
-        let answered = self.handed();
-        let proof = self.proof_before();
-        let ended = self.line.end_when_idle(answered + time, how, proof).await?;
-        Ok(if ended { After::Ended } else { After::Keep })
     }
 }
 

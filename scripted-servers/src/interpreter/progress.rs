@@ -11,6 +11,7 @@ use crate::event::{Lane, What};
 use crate::route::path_of;
 use crate::transport::Transport;
 use crate::wire::{Effect, End, KeySource, WireStep};
+use crate::works::Work;
 
 impl<T: Transport> Connection<T> {
     /// From when on the current step of the program was due.
@@ -30,12 +31,14 @@ impl<T: Transport> Connection<T> {
             exchange.due = match step {
                 WireStep::ReadUntil(_) => exchange.due.max(exchange.arrived),
                 WireStep::Effect(_)
+                | WireStep::Work(..)
                 | WireStep::Fired(_)
                 | WireStep::AwaitAcknowledged
                 | WireStep::AwaitTaken => exchange.due,
-                WireStep::Send(_) | WireStep::SendDated { .. } | WireStep::Drip { .. } => {
-                    exchange.due.max(exchange.handed)
-                }
+                WireStep::Send(_)
+                | WireStep::SendDated { .. }
+                | WireStep::SendWhenIdle(..)
+                | WireStep::Drip { .. } => exchange.due.max(exchange.handed),
                 _ => now,
             };
         }
@@ -65,6 +68,7 @@ impl<T: Transport> Connection<T> {
                     }
                 }
                 WireStep::Effect(effect) => self.effect(effect),
+                WireStep::Work(effect, takes) => self.work(effect, *takes),
                 WireStep::AwaitAcknowledged if says && self.transport.unacknowledged() == 0 => {}
                 WireStep::Fired(words) if says && holds_by_itself(behind) => {
                     let proof = Some(Proof {
@@ -111,16 +115,36 @@ impl<T: Transport> Connection<T> {
     }
 
     pub(super) fn effect(&self, effect: &Effect) {
-        let since = self.exchange.as_ref().map(|exchange| exchange.due);
-        let since = since.unwrap_or_else(|| self.now());
+        let since = self.due();
         if self.server.cell.lived_at(since) {
-            let key = effect.key.as_ref().and_then(|key| self.key(key));
             self.tell(What::Effect {
                 name: effect.name.clone(),
-                key,
+                key: self.key_of(effect),
                 since_us: micros(since),
+                began_us: None,
             });
         }
+    }
+
+    /// The application begins to work on an effect, if the client lived when it
+    /// was due.
+    pub(super) fn work(&self, effect: &Effect, takes: Duration) {
+        let began = self.due();
+        if self.server.cell.lived_at(began) {
+            self.server.cell.begin_work(Work {
+                server: self.server.name.clone(),
+                connection: self.number,
+                exchange: self.exchange.as_ref().map(|exchange| exchange.number),
+                name: effect.name.clone(),
+                key: self.key_of(effect),
+                began,
+                ends: began + takes,
+            });
+        }
+    }
+
+    fn key_of(&self, effect: &Effect) -> Option<String> {
+        effect.key.as_ref().and_then(|key| self.key(key))
     }
 
     fn key(&self, source: &KeySource) -> Option<String> {

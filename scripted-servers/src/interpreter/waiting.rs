@@ -103,7 +103,7 @@ impl<T: Transport> Connection<T> {
 
     /// Waits between two looks at a fact; bytes that arrive meanwhile end the
     /// wait, as they may carry the acknowledgement looked for.
-    async fn pause(&mut self, pauses: &mut Pauses) {
+    pub(super) async fn pause(&mut self, pauses: &mut Pauses) {
         let clock = self.server.cell.clock.clone();
         let sleep = clock.sleep_until(clock.now() + pauses.next());
         if self.transport.unread() > 0 || self.transport.ending().is_some() {

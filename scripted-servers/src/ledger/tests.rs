@@ -34,6 +34,7 @@ fn effect(name: &str, key: Option<&str>) -> What {
         name: name.into(),
         key: key.map(str::to_owned),
         since_us: 0,
+        began_us: None,
     }
 }
 

@@ -5,10 +5,13 @@ mod client_read;
 mod effects;
 mod ends;
 mod idle;
+mod no_answer;
 mod sending;
+mod slow_read;
 #[path = "../support/mod.rs"]
 mod support;
 mod waiting;
+mod works;
 
 use std::time::Duration;
 

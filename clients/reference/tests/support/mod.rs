@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use client_kit::conformance::Seen;
 use client_kit::messages::Messages;
-use client_kit::protocol::{Body, Call, Limits, Message, Shown, VERSION, Work};
+use client_kit::protocol::{Body, Call, Limits, Message, Report, Shown, VERSION, Work};
 use client_kit::session::Controls;
 use reference_client::defects::Defects;
 use rustix::net::sockopt::set_socket_linger;
@@ -156,18 +156,25 @@ pub(crate) fn call(method: &str, url: String) -> Call {
         body: (method == "POST" || method == "PUT").then(|| Body::Text("abc".to_owned())),
         stream_body: false,
         resumable: false,
+        stream: None,
         pause_ms: 0,
         group: 0,
         at_once: 1,
     }
 }
 
+/// Keeps what is said, and may cancel call 1 when a word is said.
 #[derive(Clone, Default)]
-struct Sink(Arc<Mutex<Vec<u8>>>);
+struct Sink(Arc<Mutex<Vec<u8>>>, Option<(&'static str, Controls)>);
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
+        if let Some((word, controls)) = &self.1
+            && String::from_utf8_lossy(bytes).contains(word)
+        {
+            controls.follow(&b"{\"cancel\":{\"call\":1}}\n"[..]);
+        }
         Ok(bytes.len())
     }
 
@@ -178,15 +185,17 @@ impl Write for Sink {
 
 /// Makes the calls with one client and returns all that it said.
 pub(crate) fn make(calls: Vec<Call>, limits: Limits, defects: &Defects) -> Vec<Message> {
-    make_unless(calls, limits, defects, &Controls::default())
+    make_unless(calls, limits, defects, &Controls::default(), None)
 }
 
-/// As [`make`], with somebody who may cancel calls meanwhile.
+/// As [`make`], with somebody who may cancel calls meanwhile: at a word that the
+/// client says, or whenever they like.
 pub(crate) fn make_unless(
     mut calls: Vec<Call>,
     limits: Limits,
     defects: &Defects,
     controls: &Controls,
+    cancel_at: Option<&'static str>,
 ) -> Vec<Message> {
     for (id, call) in (1..).zip(&mut calls) {
         call.id = id;
@@ -196,7 +205,8 @@ pub(crate) fn make_unless(
         calls,
         limits,
     };
-    let sink = Sink::default();
+    let cancel_at = cancel_at.map(|word| (word, controls.clone()));
+    let sink = Sink(Arc::default(), cancel_at);
     reference_client::program::run(&work, defects, &Messages::to(sink.clone()), controls).unwrap();
     let bytes = sink.0.lock().unwrap().clone();
     let lines = String::from_utf8(bytes).unwrap();
@@ -212,18 +222,26 @@ pub(crate) fn shown(messages: &[Message]) -> String {
     let words: Vec<String> = messages
         .iter()
         .filter_map(|message| match message {
-            Message::Report(report) => Some(match &report.shown {
-                Shown::Response(shown) => {
-                    let length = shown
-                        .body_bytes
-                        .map_or_else(|| "cut".to_owned(), |bytes| bytes.to_string());
-                    format!("{}:{length}", shown.status.unwrap_or_default())
-                }
-                Shown::Error(chain) => chain[0].code.clone().unwrap_or_else(|| "?".to_owned()),
-                other => format!("{other:?}"),
-            }),
+            Message::Report(report) => Some(shown_by(report)),
             _ => None,
         })
         .collect();
     words.join(" ")
+}
+
+fn shown_by(report: &Report) -> String {
+    let word = match &report.shown {
+        Shown::Response(shown) => {
+            let length = shown
+                .body_bytes
+                .map_or_else(|| "cut".to_owned(), |bytes| bytes.to_string());
+            format!("{}:{length}", shown.status.unwrap_or_default())
+        }
+        Shown::Error(chain) => chain[0].code.clone().unwrap_or_else(|| "?".to_owned()),
+        other => format!("{other:?}"),
+    };
+    match &report.events {
+        Some(ids) => format!("{word} [{}]", ids.join(",")),
+        None => word,
+    }
 }

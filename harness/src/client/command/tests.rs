@@ -134,6 +134,7 @@ fn exit_code_zero_shows_status_and_content() {
         call: 1,
         shown: Shown::Response(response),
         claim: None,
+        events: None,
     };
     assert_eq!(event, Some(ClientEvent::Report(report)));
 }

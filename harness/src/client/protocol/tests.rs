@@ -29,6 +29,7 @@ fn a_report_is_understood_and_completes_the_conversation() {
         call: 1,
         shown,
         claim: None,
+        events: None,
     };
     assert_eq!(events, [ClientEvent::Report(report)]);
     assert!(conversation.is_complete());

@@ -18,6 +18,18 @@ pub(in crate::faults) const LANES: &[Listed] = &[
         "continue: never, respond: { status: 200 }",
     ),
     lane(
+        "step",
+        "slow_read",
+        "the content of a request is read slowly, so that the client cannot send on",
+        "slow_read: { bytes: 64KiB, every: 10ms }, respond: { status: 200 }",
+    ),
+    lane(
+        "step",
+        "takes",
+        "the application works on an effect for a time, whatever becomes of the connection",
+        "applies: order, takes: 2s, delay: 300ms, respond: { status: 504 }",
+    ),
+    lane(
         "cut",
         "half-close",
         "FIN, and what still comes is read and counted to the client's end",
@@ -26,7 +38,7 @@ pub(in crate::faults) const LANES: &[Listed] = &[
     lane(
         "then",
         "close",
-        "the connection, idle since the answer, is closed",
+        "the connection, idle since the answer, is closed; after 0s the FIN comes with the last bytes",
         "then: { close: 100ms }",
     ),
     lane(
@@ -34,6 +46,18 @@ pub(in crate::faults) const LANES: &[Listed] = &[
         "reset",
         "the connection, idle since the answer, is reset",
         "then: { reset: 100ms }",
+    ),
+    lane(
+        "then",
+        "sends",
+        "bytes that nobody asked for come on the idle connection, before its end",
+        r#"then: { close: 100ms, sends: { text: "HTTP/1.1 408 Request Timeout\r\n\r\n" } }"#,
+    ),
+    lane(
+        "then",
+        "stay",
+        "the idle connection stays open behind what it `sends`",
+        r#"then: { stay: 100ms, sends: { text: "\r\n" } }"#,
     ),
     lane(
         "connections",

@@ -1,8 +1,11 @@
 //! What the wire programs of all behaviours have in common.
 
+use std::time::Duration;
+
 use scripted_servers::wire::{End, WireStep};
 
-use crate::plan::StepPlan;
+use crate::plan::{SlowRead, StepPlan, Then};
+use crate::rendering::Rendering;
 
 /// The wire steps of one step of a scenario, in the making.
 ///
@@ -15,13 +18,24 @@ pub(in crate::faults) struct Program<'s> {
 }
 
 impl<'s> Program<'s> {
-    /// Reads the request up to the step's point, counts the effect and waits the
-    /// step's delay.
+    /// Reads the request up to the step's point, begins the effect and waits until
+    /// the act is due.
     pub(in crate::faults) fn begin(step: &'s StepPlan) -> Self {
-        let mut steps = vec![WireStep::ReadUntil(step.request_point())];
-        steps.extend(step.applies.clone().map(WireStep::Effect));
-        if !step.delay.is_zero() {
-            steps.push(WireStep::Wait(step.delay));
+        let point = step.request_point();
+        let mut steps = vec![match step.slow_read {
+            None => WireStep::ReadUntil(point),
+            Some(SlowRead { bytes, every }) => WireStep::ReadSlowly {
+                point,
+                bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+                every,
+            },
+        }];
+        steps.extend(step.applies.clone().map(|effect| match step.takes {
+            Duration::ZERO => WireStep::Effect(effect),
+            takes => WireStep::Work(effect, takes),
+        }));
+        if !step.wait().is_zero() {
+            steps.push(WireStep::Wait(step.wait()));
         }
         Self { step, steps }
     }
@@ -49,19 +63,37 @@ impl<'s> Program<'s> {
         self.end(proof, end)
     }
 
-    /// All bytes were sent; the connection stays, or ends when it stays idle.
-    pub(in crate::faults) fn keep(mut self) -> Vec<WireStep> {
+    /// All bytes were sent; the connection stays, or something becomes of it when
+    /// it stays idle.
+    pub(in crate::faults) fn keep(mut self, with: &Rendering<'_>) -> Vec<WireStep> {
         if self.step.is_fault() {
             self.steps.push(WireStep::AwaitAcknowledged);
         }
-        if let Some((how, after)) = self.step.then {
-            self.steps
-                .push(WireStep::Fired("the idle connection was ended"));
-            self.steps.push(WireStep::EndWhenIdle(after, how));
+        if let Some(then) = &self.step.then {
+            self.idle(then, with);
         } else if self.step.is_fault() {
             self.steps
                 .push(WireStep::Fired("all its bytes were acknowledged"));
         }
         self.steps
+    }
+
+    fn idle(&mut self, then: &Then, with: &Rendering<'_>) {
+        let mut left = then.after;
+        let mut proof = "the idle connection was ended";
+        if let Some(sends) = &then.sends {
+            let bytes = sends.render(with).bytes;
+            self.steps.push(WireStep::SendWhenIdle(left, bytes.into()));
+            left = Duration::ZERO;
+            proof = match then.end {
+                Some(_) => {
+                    "bytes that nobody asked for were sent, then the idle connection was ended"
+                }
+                None => "bytes that nobody asked for reached the idle client",
+            };
+        }
+        self.steps.push(WireStep::Fired(proof));
+        let end = then.end.map(|how| WireStep::EndWhenIdle(left, how));
+        self.steps.extend(end);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use scripted_servers::wire::{End, IdleEnd};
+use scripted_servers::wire::End;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::ErrorKind;
@@ -38,6 +38,15 @@ pub enum RetryAfter {
     Text(String),
 }
 
+/// What becomes of a connection that stays idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Idle {
+    /// After so long.
+    pub(crate) after: Duration,
+    /// Whether bytes come on it that nobody asked for; else it only ends.
+    pub(crate) speaks: bool,
+}
+
 /// What comes in the end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Comes {
@@ -45,8 +54,9 @@ pub(crate) enum Comes {
         status: u16,
         location: Option<Template>,
         retry_after: Option<RetryAfter>,
-        /// Whether the connection is kept, and how it ends when it stays idle.
-        kept: Option<Option<(IdleEnd, Duration)>>,
+        /// Whether the connection is kept, and what becomes of it when it stays
+        /// idle.
+        kept: Option<Option<Idle>>,
     },
     Fails(Vec<ErrorKind>),
     /// Nothing that a client could tell from a slow answer.

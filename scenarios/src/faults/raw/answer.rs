@@ -5,7 +5,8 @@ use scripted_servers::wire::Answer;
 
 /// What exact bytes answer: a whole message only where nothing about them is in
 /// doubt (RFC 9112 sections 4 to 7). Interim answers before it are passed over.
-/// `closed`: the server closes the connection behind them.
+/// `closed`: the connection is closed behind them, which ends a content that
+/// nothing else frames.
 pub(super) fn answer(bytes: &[u8], closed: bool) -> Answer {
     let mut rest = bytes;
     loop {
@@ -181,6 +182,9 @@ mod tests {
         let whole = |text: &str| answer(text.as_bytes(), true).whole;
         assert!(whole("HTTP/1.0 200 OK\r\n\r\nok"));
         assert!(!whole("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok"));
+        assert!(!whole(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"
+        ));
         assert!(!whole("<html>of HTTP/0.9</html>"));
     }
 }

@@ -202,6 +202,16 @@ fn check_keys(respond: &Respond, fields: &Fields<'_>, reading: &mut Reading<'_>)
                 "add `framing: chunked`",
             );
         }
+        let list = matches!(respond.body, Some(Content::Events(_)));
+        if point.is_of_events() && (!list || respond.coding.is_some()) {
+            refused.say(
+                key,
+                ids::FRAMING,
+                "a point in events needs `body: {events: [..]}`",
+                "there are no events that can be seen here",
+                "write the body as `events`, and do not code it",
+            );
+        }
         endless_point(respond, key, point, &mut refused);
     }
 }
@@ -216,7 +226,9 @@ fn endless_point(
     let position = match point {
         ResponsePoint::Body(position) | ResponsePoint::Wire(position) => position,
         ResponsePoint::Chunks(chunks) => Position::Bytes(chunks.saturating_mul(4096)),
-        ResponsePoint::Head(_) => return,
+        ResponsePoint::Head(_) | ResponsePoint::Events(_) | ResponsePoint::InsideEvent(_) => {
+            return;
+        }
     };
     if respond.is_endless() && !matches!(position, Position::Bytes(bytes) if bytes <= MOST) {
         refused.say(
@@ -301,7 +313,11 @@ fn complete_cut(respond: &Respond, message: &Message, refused: &mut Refused<'_, 
     // An orderly close is the end of such content wherever it comes (RFC 9112
     // section 6.3): no client can tell the rest from nothing.
     let is_fin = matches!(end, End::Close | End::HalfClose);
-    let whole_by_close = respond.framing == Framing::Close && is_fin && at >= message.head;
+    // A list of events says itself where it ends.
+    let whole_by_close = respond.framing == Framing::Close
+        && is_fin
+        && at >= message.head
+        && (!point.is_of_events() || at == message.bytes.len());
     if whole_by_close {
         refused.say(
             "cut",

@@ -8,7 +8,7 @@ use scripted_servers::wire::{End, Position};
 use super::{
     Coding, CodingState, Framing, Interim, Respond, ResponsePoint, RetryAfter, Scheme, check,
 };
-use crate::document::decode::{Fields, Keys, not_yet, unknown_word};
+use crate::document::decode::{Fields, Keys, unknown_word};
 use crate::document::kind::{Kind, Rule};
 use crate::document::values::MOST_BYTES;
 use crate::document::{Node, Span, Value, ids};
@@ -129,7 +129,7 @@ static CUT: Keys = Keys::new(
     &[
         (
             "after",
-            "a point in the answer: `{head}`, `{body}`, `{wire}` or `{chunks}`",
+            "a point in the answer: `{head}`, `{body}`, `{wire}`, `{chunks}`, `{events}` or `{inside_event}`",
             point,
         ),
         (
@@ -183,6 +183,14 @@ fn point() -> Kind {
             ("chunks", "so many whole chunks", || {
                 Kind::Number(0..=1_000_000)
             }),
+            ("events", "so many whole events", || {
+                Kind::Number(0..=1_000_000)
+            }),
+            (
+                "inside_event",
+                "the middle of the event with this number",
+                || Kind::Number(1..=1_000_000),
+            ),
         ],
     )
 }
@@ -464,10 +472,12 @@ fn response_point(node: &Node, reading: &mut Reading<'_>) -> Option<ResponsePoin
         "chunks" => value
             .number("a number of chunks", 0..=1_000_000, reading.out)
             .map(ResponsePoint::Chunks),
-        word @ ("events" | "inside_event") => {
-            not_yet(&key.span, word, reading.out);
-            None
-        }
+        "events" => value
+            .number("a number of events", 0..=1_000_000, reading.out)
+            .map(ResponsePoint::Events),
+        "inside_event" => value
+            .number("the number of an event", 1..=1_000_000, reading.out)
+            .map(ResponsePoint::InsideEvent),
         "request" => {
             reading
                 .out
@@ -477,7 +487,7 @@ fn response_point(node: &Node, reading: &mut Reading<'_>) -> Option<ResponsePoin
             None
         }
         word => {
-            let words = ["head", "body", "wire", "chunks"].into_iter();
+            let words = ["head", "body", "wire", "chunks", "events", "inside_event"].into_iter();
             unknown_word(&key.span, word, "a part of an answer", words, reading.out);
             None
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use scripted_servers::wire::Position;
 
 use super::{CodingState, Framing, Interim, Respond, ResponsePoint, RetryAfter};
+use crate::plan::Content;
 use crate::rendering::{Rendered, Rendering};
 
 /// Bytes of an HTTP-date (RFC 9110 section 5.6.7).
@@ -40,6 +41,8 @@ pub(super) struct Message {
     pieces: Vec<(usize, usize)>,
     /// Where each chunk ends in the bytes.
     chunk_ends: Vec<usize>,
+    /// Where each event ends in the content.
+    event_ends: Vec<usize>,
 }
 
 /// An interim answer as it goes on the wire.
@@ -79,6 +82,7 @@ impl Message {
             content: rendered.bytes,
             pieces: Vec::new(),
             chunk_ends: Vec::new(),
+            event_ends: event_ends(respond),
         };
         if let Some(coding) = respond.coding {
             let coded = coding.encode(&message.content);
@@ -231,6 +235,12 @@ impl Message {
                 }
             },
             ResponsePoint::Body(position) => self.content_offset(position),
+            ResponsePoint::Events(count) => self.content_up_to(self.event_end(count)),
+            ResponsePoint::InsideEvent(number) => {
+                let begin = self.event_end(number.saturating_sub(1));
+                let length = self.event_end(number) - begin;
+                self.content_up_to(begin + length / 2)
+            }
         };
         match self.date {
             // A date is written whole or not at all.
@@ -240,7 +250,20 @@ impl Message {
     }
 
     fn content_offset(&self, position: Position) -> usize {
-        let mut left = place(position, self.content.len());
+        self.content_up_to(place(position, self.content.len()))
+    }
+
+    /// Where so many events end in the content.
+    fn event_end(&self, count: u64) -> usize {
+        let Some(last) = to_usize(count).checked_sub(1) else {
+            return 0;
+        };
+        let end = self.event_ends.get(last).or(self.event_ends.last());
+        end.copied().unwrap_or(0)
+    }
+
+    /// How many bytes are sent with so many of the content.
+    fn content_up_to(&self, mut left: usize) -> usize {
         let mut at = self.head;
         for (start, length) in &self.pieces {
             if left == 0 {
@@ -265,6 +288,9 @@ impl Message {
             ResponsePoint::Body(position) => beyond(position, self.content.len()),
             ResponsePoint::Wire(position) => beyond(position, self.bytes.len() - self.head),
             ResponsePoint::Chunks(count) => to_usize(count) > self.chunk_ends.len(),
+            ResponsePoint::Events(count) | ResponsePoint::InsideEvent(count) => {
+                to_usize(count) > self.event_ends.len()
+            }
         }
     }
 
@@ -301,6 +327,19 @@ pub(super) enum Part<'m> {
         /// Behind the date.
         after: &'m [u8],
     },
+}
+
+/// Where each event of a list ends.
+fn event_ends(respond: &Respond) -> Vec<usize> {
+    let Some(Content::Events(events)) = &respond.body else {
+        return Vec::new();
+    };
+    let lengths = events.iter().map(|event| event.text().len());
+    let ends = lengths.scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    });
+    ends.collect()
 }
 
 fn complete_by_length(respond: &Respond, message: &Message) -> Option<usize> {

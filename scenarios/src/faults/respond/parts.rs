@@ -70,6 +70,11 @@ pub(super) const PARTS: &[Listed] = &[
         "respond: { status: 200, body: { bytes: 1KiB }, cut: { after: { body: half }, with: reset } }",
     ),
     of_respond(
+        "body.events",
+        "server-sent events, with points between and inside them",
+        "respond: { status: 200, body: { events: [ { id: \"1\", data: a }, { id: \"2\", data: b } ] }, cut: { after: { inside_event: 2 }, with: reset } }",
+    ),
+    of_respond(
         "body.endless",
         "content that never ends",
         "respond: { status: 500, framing: chunked, body: { endless: \"no \" } }",

@@ -95,5 +95,7 @@ fn cut_kind(point: ResponsePoint, at_once: ErrorKind) -> ErrorKind {
 /// Where the end of the connection tells the end of the content, closing in the
 /// content looks like its end.
 fn ends_it(respond: &Respond, point: ResponsePoint) -> bool {
-    respond.framing == Framing::Close && !matches!(point, ResponsePoint::Head(_))
+    respond.framing == Framing::Close
+        && !matches!(point, ResponsePoint::Head(_))
+        && !point.is_of_events()
 }

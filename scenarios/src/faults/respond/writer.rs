@@ -100,7 +100,7 @@ impl Writer<'_, '_> {
         self.program.cut(end)
     }
 
-    pub(super) fn rest(mut self, respond: &Respond) -> Vec<WireStep> {
+    pub(super) fn rest(mut self, respond: &Respond, with: &Rendering<'_>) -> Vec<WireStep> {
         self.send_until(self.message.bytes.len());
         self.surplus();
         if let Some(unit) = &self.message.endless {
@@ -115,6 +115,6 @@ impl Writer<'_, '_> {
             let proof = "all its bytes were acknowledged, then FIN";
             return self.program.end(proof, End::Close);
         }
-        self.program.keep()
+        self.program.keep(with)
     }
 }

@@ -133,13 +133,19 @@ pub(super) fn abilities_agree(
     abilities: &[Ability],
     out: &mut Diagnostics,
 ) {
-    if abilities.contains(&Ability::Cancels)
-        && let Some(node) = fields.get("abilities")
-    {
-        let title = "a command can not be told to cancel a call";
-        out.report(ids::ABILITY_MISMATCH, &node.span, title)
-            .label("`cancels` needs a program that reads its stdin meanwhile")
-            .help("remove `cancels`, or write an adapter");
+    let beyond = [
+        (Ability::Cancels, "`cancels`", "reads its stdin meanwhile"),
+        (Ability::Streams, "`streams`", "tells which events came"),
+    ];
+    for (ability, word, does) in beyond {
+        if abilities.contains(&ability)
+            && let Some(node) = fields.get("abilities")
+        {
+            let title = format!("a command can not have the ability {word}");
+            out.report(ids::ABILITY_MISMATCH, &node.span, title)
+                .label(format!("it needs a program that {does}"))
+                .help(format!("remove {word}, or write an adapter"));
+        }
     }
     for (word, ..) in LIMITS.known {
         let ability = ABILITIES.iter().find(|(name, _)| name == word);

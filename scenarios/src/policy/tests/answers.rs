@@ -6,7 +6,7 @@ use crate::faults::Fault;
 use crate::faults::raw::{Raw, RawPart};
 use crate::faults::respond::{Framing, ResponsePoint};
 use crate::manifest::{ErrorKind, PolicyRule, WaitRule};
-use crate::plan::{Content, Plan};
+use crate::plan::{Content, Plan, SlowRead};
 use crate::policy::predict;
 use crate::template::Template;
 use crate::testing::{cut, cut_after, plan, respond, server, step};
@@ -95,6 +95,27 @@ fn a_pause_shorter_than_the_limit_passes_and_a_longer_one_does_not() {
     delayed.delay = ms(2000);
     let case = one([delayed]).limits(limits(Some(1000), None));
     assert_eq!(outcome(&case), Ok(vec![Outcome::Unknown]));
+    let mut works = respond(200).applies("order");
+    works.takes = ms(2000);
+    let case = one([works]).limits(limits(Some(1000), None));
+    assert_eq!(outcome(&case), Ok(vec![Outcome::Unknown]));
+}
+
+#[test]
+fn what_limits_make_of_content_that_is_read_slowly_is_not_documented() {
+    let mut slow = respond(200);
+    slow.slow_read = Some(SlowRead {
+        bytes: 1,
+        every: ms(100),
+    });
+    let case = plan([server("api").step(slow)])
+        .call("POST", "api", "/x")
+        .sending(10);
+    let outcome = |case: &Plan| predict(case, &client([])).outcome(1);
+    assert_eq!(outcome(&case), Ok(vec![Outcome::Success]));
+    let limited = case.limits(limits(Some(1000), None));
+    let unknown = outcome(&limited).expect_err("limited");
+    assert!(unknown.starts_with("undocumented: what"), "{unknown}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use scripted_servers::wire::{End, IdleEnd};
 
 use crate::faults::respond::Framing;
 use crate::manifest::{ErrorKind, PolicyRule};
-use crate::plan::{Limits, Of, StepPlan};
+use crate::plan::{Content, Limits, Of, StepPlan, Then};
 use crate::policy::{PredictedEnd, predict};
 use crate::template::Template;
 use crate::testing::{cut, plan, respond, server};
@@ -87,7 +87,7 @@ fn a_rule_can_ask_for_a_kept_connection() {
 fn a_connection_that_ended_while_idle_is_not_used_again() {
     let case = |pause: u64| {
         let mut first = respond(200);
-        first.then = Some((IdleEnd::Close, ms(200)));
+        first.then = Some(Then::ends(IdleEnd::Close, ms(200)));
         let api = server("api")
             .step(first)
             .step(cut(End::Reset).when(reused()))
@@ -106,6 +106,26 @@ fn a_connection_that_ended_while_idle_is_not_used_again() {
     );
     let close = outcome(200).expect_err("a race");
     assert!(close.contains("not computable"), "{close}");
+}
+
+#[test]
+fn what_a_client_does_about_bytes_on_an_idle_connection_is_not_documented() {
+    let case = |pause: u64| {
+        let mut first = respond(200);
+        first.then = Some(Then {
+            after: ms(200),
+            sends: Some(Content::Hex(b"\r\n".to_vec())),
+            end: None,
+        });
+        plan([server("api").step(first).step(respond(200))])
+            .call("GET", "api", "/1")
+            .call("GET", "api", "/2")
+            .after(pause)
+    };
+    let outcome = |pause| predict(&case(pause), &client([])).outcome(2);
+    assert_eq!(outcome(0), Ok(vec![Outcome::Success]), "they come later");
+    let unknown = outcome(500).expect_err("they came");
+    assert!(unknown.starts_with("undocumented: whether"), "{unknown}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::document::{Node, Value, ids};
 use crate::expected::Expected;
 use crate::faults::shown::{TOO_MUCH_FOR_KERNEL, WHOLE_IN_KERNEL};
 use crate::matcher::Matcher;
-use crate::plan::{Expectation, Request, ServerPlan};
+use crate::plan::{Expectation, Request, ServerPlan, StepPlan};
 use crate::target;
 use crate::template::Bindings;
 use crate::verdict::{Level, Outcome};
@@ -33,7 +33,7 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
                 .label(why)
                 .help("change the expectation, or the script that it is about");
         }
-        if let Some(why) = nothing_to_compare(view, expectation) {
+        if let Some((why, help)) = nothing_to_compare(view, expectation) {
             reading
                 .out
                 .report(
@@ -42,9 +42,7 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
                     "there is nothing to compare",
                 )
                 .label(why)
-                .help(
-                    "expect something of each request alone, or let the client send more than once",
-                );
+                .help(help);
         }
         above_cap(view, expectation, node, reading);
         inexact(view, expectation, node, reading);
@@ -88,6 +86,13 @@ fn contradiction(view: &View<'_>, expectation: &Expectation) -> Option<(&'static
         Assertion::Applied(counts) if expectation.of == Default::default() => {
             let mut counts = counts.iter();
             counts.find_map(|count| out_of_bounds(&count.expected, applied(view, &count.effect)))
+        }
+        Assertion::Running(counts) if expectation.of == Default::default() => {
+            let mut counts = counts.iter();
+            counts.find_map(|count| {
+                let (_, most) = applied(view, &count.effect);
+                out_of_bounds(&count.expected, (0, most))
+            })
         }
         Assertion::Outcome(Expected::Fits(Matcher::OneOf(words))) => {
             let success = words.iter().all(|word| *word == Outcome::Success);
@@ -133,18 +138,44 @@ fn first_wait(view: &View<'_>) -> Option<Duration> {
     certain.then(|| own_time(step))
 }
 
-/// Why a field that is compared between requests can not differ.
-fn nothing_to_compare(view: &View<'_>, expectation: &Expectation) -> Option<&'static str> {
+/// Why what is compared between requests can not differ, and what helps.
+fn nothing_to_compare(
+    view: &View<'_>,
+    expectation: &Expectation,
+) -> Option<(&'static str, &'static str)> {
+    const ALONE: &str =
+        "expect something of each request alone, or let the client send more than once";
     let once = view.plan.limits.attempts == Some(1) && !view.plan.may_redirect();
     match &expectation.assertion {
+        Assertion::Running(counts) => {
+            let lasts = |name: &str| {
+                let mut steps = view.plan.steps();
+                let is_it = |step: &StepPlan| {
+                    let applied = step.applies.as_ref();
+                    !step.takes.is_zero() && applied.is_some_and(|effect| effect.name == name)
+                };
+                steps.any(is_it)
+            };
+            let all = counts.iter().all(|count| lasts(&count.effect));
+            (!all).then_some((
+                "no step says with `takes` that this effect takes time",
+                "add `takes` to a step that applies it, or count with `applied`",
+            ))
+        }
         Assertion::Header(header) => match &header.is {
-            Some(Field::Same) if once => Some("each call sends one request only"),
-            Some(Field::Distinct) if view.plan.calls.len() == 1 => Some("there is one call only"),
+            Some(Field::Same) if once => Some(("each call sends one request only", ALONE)),
+            Some(Field::Distinct) if view.plan.calls.len() == 1 => {
+                Some(("there is one call only", ALONE))
+            }
             _ => None,
         },
+        Assertion::Events(_) if view.plan.calls.iter().all(|call| call.stream.is_none()) => Some((
+            "the work is no `stream`, so no client tells of events",
+            "write the work as `stream`, or expect something of the `body`",
+        )),
         Assertion::SentBody(all) => {
             let compares = all.iter().any(|one| one.is == Some(SentBody::Same));
-            (once && compares).then_some("each call sends one request only")
+            (once && compares).then_some(("each call sends one request only", ALONE))
         }
         _ => None,
     }

@@ -47,6 +47,7 @@ pub(super) fn require_what_can_be_known(
 pub(super) fn check(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_>) {
     let view = View::new(plan, document);
     nothing_required(plan, document, reading);
+    lists_without_an_end(&view, reading);
     reach::check(&view, reading);
     times::check(&view, reading);
     claims::check(&view, reading);
@@ -159,6 +160,30 @@ fn entries(node: &Node) -> &[(Key, Node)] {
         Value::Map(entries) => entries,
         _ => &[],
     }
+}
+
+/// A list that ends too soon in good order lacks something only for those who know
+/// how it should end.
+fn lists_without_an_end(view: &View<'_>, reading: &mut Reading<'_>) {
+    let knows = |call: &Call| {
+        let stream = call.stream.as_ref();
+        stream.is_some_and(|stream| stream.ends_with.is_some())
+    };
+    if view.plan.calls.iter().all(knows) {
+        return;
+    }
+    view.each_step(|step| {
+        if step.plan.fault.behaviour().ends_a_list_in_order() {
+            let out = &mut *reading.out;
+            let title = "this cut leaves a complete message";
+            out.report(ids::CUT_OF_WHOLE, &step.node.span, title)
+                .label("without a length, an orderly close is the end of the content")
+                .help(
+                    "write the work as `stream`, with `ends_with`, the data of the list's last \
+                     event; or write another `framing`",
+                );
+        }
+    });
 }
 
 fn nothing_required(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_>) {

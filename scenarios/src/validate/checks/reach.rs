@@ -19,7 +19,10 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
     if !urls(view, reading) {
         return;
     }
-    view.each_step(|step| request_points(view, &step, reading));
+    view.each_step(|step| {
+        request_points(view, &step, reading);
+        slow_reads(view, &step, reading);
+    });
     requests(view, reading);
 }
 
@@ -105,11 +108,8 @@ fn unmentioned_servers(view: &View<'_>, reading: &mut Reading<'_>) {
     }
 }
 
-/// Whether a cut inside a request's content can be reached by any request.
-fn request_points(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_>) {
-    let RequestPoint::Body(position) = step.plan.request_point() else {
-        return;
-    };
+/// The most content that a call sends; none where that is not known here.
+fn most_content(view: &View<'_>) -> Option<u64> {
     let contents = view.plan.calls.iter().map(|call| match &call.request {
         Request::Literal { body: None, .. } => Some(0),
         Request::Literal {
@@ -117,11 +117,57 @@ fn request_points(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_
         } => body.length(),
         Request::Operation { size, .. } => *size,
     });
+    let all = contents.collect::<Option<Vec<_>>>()?;
+    Some(all.into_iter().max().unwrap_or(0))
+}
+
+/// Whether any request has content enough to be read slowly, and not so much that
+/// the deadline comes first.
+fn slow_reads(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_>) {
+    let (Some(slow), Some(most)) = (step.plan.slow_read, most_content(view)) else {
+        return;
+    };
+    let plan = view.plan;
+    let patience = plan.limits.idle.into_iter().chain(plan.limits.total).min();
+    if most <= slow.bytes {
+        reading
+            .out
+            .report(
+                ids::CANNOT_FIRE,
+                &step.node.span,
+                "nothing is read slowly here",
+            )
+            .label(match most {
+                0 => "no call has a body".to_owned(),
+                _ => format!("the largest body has {most} bytes, and is one piece"),
+            })
+            .help("give a call a larger `body`, or read smaller pieces");
+    } else if slow.time_for(most) >= plan.deadline && patience.is_none() {
+        reading
+            .out
+            .report(
+                ids::DEADLINE,
+                &step.node.span,
+                "the deadline comes before this",
+            )
+            .label(format!(
+                "to read {most} bytes so takes {:?}",
+                slow.time_for(most)
+            ))
+            .help(format!(
+                "raise `deadline` (now {:?}), or read faster",
+                plan.deadline
+            ));
+    }
+}
+
+/// Whether a cut inside a request's content can be reached by any request.
+fn request_points(view: &View<'_>, step: &StepView<'_>, reading: &mut Reading<'_>) {
+    let RequestPoint::Body(position) = step.plan.request_point() else {
+        return;
+    };
     // One whose length is not known here may be long enough.
-    let Some(most) = contents
-        .collect::<Option<Vec<_>>>()
-        .map(|all| all.into_iter().max().unwrap_or(0))
-    else {
+    let Some(most) = most_content(view) else {
         return;
     };
     let (title, label, help) = match position {

@@ -11,9 +11,10 @@ use crate::reading::Reading;
 
 /// How long a step itself takes, when nobody cuts it short.
 pub(super) fn own_time(step: &StepPlan) -> Duration {
-    let idle = step.then.map_or(Duration::ZERO, |(_, idle)| idle);
+    let idle = step.then.as_ref();
+    let idle = idle.map_or(Duration::ZERO, |then| then.after);
     let behaviour = step.fault.behaviour().own_time();
-    step.delay.saturating_add(idle).saturating_add(behaviour)
+    step.wait().saturating_add(idle).saturating_add(behaviour)
 }
 
 /// Checks every wait that is written against the deadline.

@@ -212,6 +212,8 @@ impl Transport for Memory {
 
     fn hold_back(&mut self) {}
 
+    fn let_go(&mut self) {}
+
     async fn readable(&self) {
         let there = |state: &mut State| {
             let there = !state.to_server.is_empty() || state.peer_fin || state.peer_reset;

@@ -102,6 +102,7 @@ fn play(steps: Vec<WireStep>, inside_head: bool, acts: Vec<(u64, Act)>) -> Outco
                 "draining took long"
             );
         }
+        cell.settle_works();
         let events = record
             .events()
             .into_iter()

@@ -12,6 +12,10 @@ fn proving_programs() -> Vec<Vec<WireStep>> {
         size: 1,
         every: Duration::from_millis(3),
     };
+    let unasked = || {
+        let time = Duration::from_millis(1);
+        WireStep::SendWhenIdle(time, b"u".as_slice().into())
+    };
     let idle = |how| WireStep::EndWhenIdle(Duration::from_millis(1), how);
     let programs = [
         vec![fired(), WireStep::End(End::Hang)],
@@ -21,6 +25,9 @@ fn proving_programs() -> Vec<Vec<WireStep>> {
         vec![send(), WireStep::AwaitTaken, fired()],
         vec![send(), fired(), WireStep::End(End::Reset)],
         vec![send(), fired(), idle(IdleEnd::Reset)],
+        vec![send(), unasked(), fired()],
+        vec![send(), unasked(), fired(), idle(IdleEnd::Reset)],
+        vec![send(), unasked(), fired(), idle(IdleEnd::Close)],
         vec![wait(), fired()],
         vec![fired(), wait()],
         vec![drip(), fired()],

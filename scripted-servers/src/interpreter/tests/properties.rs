@@ -15,7 +15,9 @@ fn stated(steps: &[WireStep], length: usize) -> Vec<Option<u8>> {
     let told = |bytes: &[u8]| bytes.iter().copied().map(Some).collect::<Vec<_>>();
     for step in steps {
         match step {
-            WireStep::Send(bytes) | WireStep::Drip { bytes, .. } => all.extend(told(bytes)),
+            WireStep::Send(bytes)
+            | WireStep::Drip { bytes, .. }
+            | WireStep::SendWhenIdle(_, bytes) => all.extend(told(bytes)),
             WireStep::SendDated { before, after, .. } => {
                 all.extend(told(before));
                 all.extend([None; 29]);
@@ -72,15 +74,27 @@ fn any_point() -> impl Strategy<Value = RequestPoint> {
     ]
 }
 
+fn order() -> Effect {
+    Effect {
+        name: "order".into(),
+        key: None,
+    }
+}
+
 fn any_wire_step() -> impl Strategy<Value = WireStep> {
     let every = (3_u64..50).prop_map(Duration::from_millis);
     prop_oneof![
         any_point().prop_map(WireStep::ReadUntil),
         any_wait().prop_map(WireStep::Wait),
-        Just(WireStep::Effect(Effect {
-            name: "order".into(),
-            key: None
-        })),
+        Just(WireStep::Effect(order())),
+        any_wait().prop_map(|takes| WireStep::Work(order(), takes)),
+        (any_point(), 1_usize..60, every.clone()).prop_map(|(point, bytes, every)| {
+            WireStep::ReadSlowly {
+                point,
+                bytes,
+                every,
+            }
+        }),
         any_bytes().prop_map(WireStep::Send),
         (any_bytes(), any_bytes()).prop_map(|(before, after)| WireStep::SendDated {
             before,
@@ -112,12 +126,28 @@ fn any_last_step() -> impl Strategy<Value = WireStep> {
     ]
 }
 
+/// Bytes on an idle connection, and perhaps its end.
+fn any_unsolicited() -> impl Strategy<Value = Vec<WireStep>> {
+    let idle = prop_oneof![Just(IdleEnd::Reset), Just(IdleEnd::Close)];
+    let sent = (1_usize..90).prop_map(|length| Bytes::from(vec![b'u'; length]));
+    let end = proptest::option::of((0..2_u64, idle));
+    (any_wait(), sent, end).prop_map(|(time, bytes, end)| {
+        let end = end.map(|(time, how)| WireStep::EndWhenIdle(Duration::from_millis(time), how));
+        let sent = [
+            WireStep::SendWhenIdle(time, bytes),
+            WireStep::Fired("unasked"),
+        ];
+        sent.into_iter().chain(end).collect()
+    })
+}
+
 fn any_program() -> impl Strategy<Value = Vec<WireStep>> {
     let steps = proptest::collection::vec(any_wire_step(), 0..6);
-    (steps, any_last_step()).prop_map(|(mut steps, last)| {
-        steps.push(last);
-        steps
-    })
+    let last = prop_oneof![
+        7 => any_last_step().prop_map(|last| vec![last]),
+        1 => any_unsolicited(),
+    ];
+    (steps, last).prop_map(|(steps, last)| [steps, last].concat())
 }
 
 fn any_act() -> impl Strategy<Value = (u64, Act)> {
@@ -200,7 +230,15 @@ proptest! {
             )
         );
         prop_assert_eq!(outcome.ended_by_server, ends);
-        prop_assert_eq!(fired_events(&outcome.events), fired_steps(&steps));
+        // Of content that ends with its first piece nothing was slow.
+        let may_doubt = steps.iter().any(|step| matches!(step, WireStep::ReadSlowly { .. }));
+        let unproven = outcome.events.iter().filter(|what| matches!(what, What::Unproven { .. }));
+        let unproven = unproven.count();
+        prop_assert!(may_doubt || unproven == 0);
+        prop_assert_eq!(fired_events(&outcome.events) + unproven, fired_steps(&steps));
+        let effects = outcome.events.iter().filter(|what| matches!(what, What::Effect { .. }));
+        let meant = steps.iter().filter(|step| matches!(step, WireStep::Effect(_) | WireStep::Work(..)));
+        prop_assert_eq!(effects.count(), meant.count());
         let delivered = outcome.events.iter().filter(|what| matches!(what, What::Delivered { drained: false, .. }));
         prop_assert_eq!(delivered.count(), 1);
     }

@@ -1,0 +1,133 @@
+//! The kits of other languages read a list of events as the Rust kit does.
+//!
+//! Where a runtime is not there, the test says so on stderr and proves nothing.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on shall stop, also in its helpers"
+)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use client_kit::events::EventReader;
+use client_kit::protocol::{Call, Limits, Message, Report, Shown, Stream, VERSION, Work};
+
+/// Answers one request with these bytes, each in a write of its own.
+fn serve(body: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+        for byte in body {
+            let _ = stream.write_all(&[*byte]);
+        }
+    });
+    url
+}
+
+fn work(url: String) -> Work {
+    let call = Call {
+        id: 1,
+        operation: None,
+        method: "GET".to_owned(),
+        url,
+        headers: Vec::new(),
+        body: None,
+        stream_body: false,
+        resumable: false,
+        stream: Some(Stream {
+            ends_with: Some("end".to_owned()),
+        }),
+        pause_ms: 0,
+        group: 0,
+        at_once: 1,
+    };
+    Work {
+        protocol: VERSION,
+        calls: vec![call],
+        limits: Limits::default(),
+    }
+}
+
+/// What a program reports of a list; none: its runtime is not there.
+fn report(program: &[&str], body: &'static [u8]) -> Option<Report> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(program[program.len() - 1]);
+    let child = Command::new(program[0])
+        .args(&program[1..program.len() - 1])
+        .arg(file)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        let mut stderr = std::io::stderr();
+        writeln!(stderr, "SKIPPED: {} is not in PATH", program[0]).unwrap();
+        return None;
+    };
+    let work = serde_json::to_string(&work(serve(body))).unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{work}").unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut messages = lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+    let report = messages.find_map(|message| match message {
+        Message::Report(report) => Some(report),
+        _ => None,
+    });
+    assert!(child.wait().unwrap().success());
+    report
+}
+
+const PROGRAMS: [&[&str]; 2] = [
+    &["node", "--no-warnings", "node/fetch.mjs"],
+    &["python3", "-B", "python/urllib_client.py"],
+];
+
+/// All ends of lines, a byte order mark, comments, a field without a value, two
+/// lines of data, an id with a NUL, an event without data, letters of two bytes.
+const ODD: &[u8] = "\u{feff}id: 1\r\ndata: ä\r\rid:2\ndata\n\n: no\nid: 3\n\n\
+    id: 4\u{0}\ndata: x\n\nid: 5\ndata: end\ndata: more\r\n\r\nid:  6\ndata:y\n\n\
+    id: 7\ndata: end\n\n"
+    .as_bytes();
+
+#[test]
+fn odd_lists_are_read_as_the_standard_says() {
+    let ids: Vec<String> = EventReader::default()
+        .take(ODD)
+        .into_iter()
+        .filter_map(|event| event.id)
+        .collect();
+    assert_eq!(ids, ["1", "2", "5", " 6", "7"]);
+    for program in PROGRAMS {
+        let Some(report) = report(program, ODD) else {
+            continue;
+        };
+        assert_eq!(report.events.as_ref(), Some(&ids), "{program:?}");
+        assert!(matches!(report.shown, Shown::Response(_)), "{report:?}");
+    }
+}
+
+#[test]
+fn a_list_without_its_last_event_is_an_error_and_what_came_of_it_is_told() {
+    for program in PROGRAMS {
+        let body = b"id: 1\ndata: a\n\nid: 2\ndata: end\n";
+        let Some(report) = report(program, body) else {
+            continue;
+        };
+        assert_eq!(report.events, Some(vec!["1".to_owned()]), "{program:?}");
+        match &report.shown {
+            Shown::Error(chain) => {
+                let kind = chain[0].kind.as_deref().unwrap();
+                assert!(kind.ends_with("StreamEnded"), "{chain:?}");
+            }
+            shown => panic!("{program:?}: {shown:?}"),
+        }
+    }
+}
