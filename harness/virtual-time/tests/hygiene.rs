@@ -69,7 +69,7 @@ fn two_hundred_runs() {
     let before = (count("/proc/self/fd"), mappings());
     for _ in 0..200 {
         let ran = run(&[CLIENT, "sleep", "60"]).checked();
-        within(ran.virtual_time, 60.0, 63.0);
+        within(ran.virtual_time, 60.0, 70.0);
     }
     until("one thread is left", || count("/proc/self/task") <= 2);
     assert_eq!((count("/proc/self/fd"), mappings()), before);
