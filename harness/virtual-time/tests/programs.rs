@@ -113,7 +113,7 @@ fn java_sleeps_a_minute() {
         sleeps(
             run_with(options, &["java", "-cp", folder_name, "Main"]),
             60.0,
-            0.5,
+            2.0,
         );
     }
     std::fs::remove_dir_all(folder).unwrap();
