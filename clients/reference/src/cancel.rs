@@ -12,7 +12,7 @@ use client_kit::session::Controls;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use crate::clock;
-use crate::connection::timespec;
+use crate::clock::timespec;
 
 /// One call's.
 #[derive(Clone, Debug, Default)]

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::event::Timespec;
+
 /// Now, for limits.
 #[expect(
     clippy::disallowed_methods,
@@ -24,5 +26,13 @@ pub(crate) fn wall() -> SystemTime {
 pub(crate) fn sleep(wait: Duration) {
     if !wait.is_zero() {
         std::thread::sleep(wait);
+    }
+}
+
+/// A wait as the kernel takes it.
+pub(crate) fn timespec(wait: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(wait.subsec_nanos()),
     }
 }

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::clock;
 use crate::defects::{Defect, Defects};
@@ -192,7 +192,7 @@ impl Connection {
                 .into_iter()
                 .flatten()
                 .min();
-            let timeout = until.map(|until| timespec(until.saturating_duration_since(now)));
+            let timeout = until.map(|until| clock::timespec(until.saturating_duration_since(now)));
             // Without a descriptor for it, nothing is waited for in its place.
             let cancelled = match patience.token.woken() {
                 Some(woken) => PollFd::new(woken, PollFlags::IN),
@@ -246,11 +246,4 @@ fn cannot_connect(origin: &Origin, error: io::Error) -> Failure {
 
 fn nearest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
-}
-
-pub(crate) fn timespec(wait: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(wait.subsec_nanos()),
-    }
 }

@@ -13,7 +13,7 @@ use crate::document::{Kind, Node};
 use crate::expected::{Expected, Words, counts, side, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::facts::Exchange;
+use crate::judge::exchange::Exchange;
 use crate::matcher::Matcher;
 use crate::plan::Of;
 use crate::scope::Scope;

@@ -10,7 +10,7 @@ use crate::expected::{Expected, Words, counts};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::{compare, shown};
-use crate::judge::facts::Mark;
+use crate::judge::mark::Mark;
 use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::FindingName;

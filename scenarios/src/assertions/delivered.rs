@@ -9,7 +9,7 @@ use crate::expected::{Expected, Words, counts};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::{compare, in_words, repeats, shown};
-use crate::judge::facts::Exchange;
+use crate::judge::exchange::Exchange;
 use crate::matcher::Matcher;
 use crate::plan::Of;
 use crate::scope::Scope;

@@ -7,7 +7,7 @@ use crate::document::Node;
 use crate::expected::{Expected, Words, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::facts::Mark;
+use crate::judge::mark::Mark;
 use crate::judge::time::{Bounded, bounded};
 use crate::matcher::{Matcher, bounds};
 use crate::plan::Of;

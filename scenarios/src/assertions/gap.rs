@@ -7,7 +7,7 @@ use crate::document::{Kind, Node};
 use crate::expected::{Expected, Words, values};
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::facts::Exchange;
+use crate::judge::exchange::Exchange;
 use crate::judge::time::{Bounded, bounded, micros};
 use crate::matcher::Matcher;
 use crate::plan::Of;

@@ -13,7 +13,7 @@ use crate::expected::{counts, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::listed;
-use crate::judge::facts::Exchange;
+use crate::judge::exchange::Exchange;
 use crate::plan::Of;
 use crate::scope::Scope;
 use crate::secrets;

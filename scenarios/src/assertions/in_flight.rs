@@ -12,7 +12,7 @@ use crate::expected::{Expected, Words, counts, side};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::shown;
-use crate::judge::facts::Exchange;
+use crate::judge::exchange::Exchange;
 use crate::judge::overlap;
 use crate::matcher::Matcher;
 use crate::plan::Of;

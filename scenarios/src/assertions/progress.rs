@@ -11,7 +11,7 @@ use crate::document::{Kind, Node};
 use crate::expected::values;
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::facts::Mark;
+use crate::judge::mark::Mark;
 use crate::manifest::Ability;
 use crate::plan::Of;
 use crate::scope::Scope;

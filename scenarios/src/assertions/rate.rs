@@ -13,7 +13,7 @@ use crate::document::{Kind, Node};
 use crate::expected::{Expected, Words, counts, side};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::facts::Mark;
+use crate::judge::mark::Mark;
 use crate::judge::moment;
 use crate::judge::time::{micros, tolerance};
 use crate::moment::{self as moments, Moment};

@@ -13,7 +13,7 @@ use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::content;
 use crate::judge::counts::listed;
-use crate::judge::facts::{Delivered, Exchange};
+use crate::judge::exchange::{Delivered, Exchange};
 use crate::plan::Of;
 use crate::resolve;
 use crate::scope::Scope;

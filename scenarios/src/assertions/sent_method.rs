@@ -9,7 +9,7 @@ use crate::expected::{counts, values};
 use crate::judge::case::Case;
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::counts::listed;
-use crate::judge::facts::{Exchange, Head};
+use crate::judge::exchange::{Exchange, Head};
 use crate::plan::Of;
 use crate::reading::names;
 use crate::scope::Scope;

@@ -4,11 +4,8 @@ use scripted_servers::wire::Answer;
 
 use super::case::CallView;
 use super::counts::{listed, listed_by};
+use super::told::EMPTY_SHA256;
 use crate::expected::Words;
-
-/// SHA-256 of nothing, which stands for an empty content.
-pub(crate) const EMPTY_SHA256: &str =
-    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// Answers of a call.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::client::ClientFacts;
-use super::facts::Exchange;
+use super::exchange::Exchange;
 use super::packed::ServerName;
 use crate::manifest::Manifest;
 use crate::plan::Plan;

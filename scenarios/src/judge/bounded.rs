@@ -40,7 +40,7 @@ pub(super) fn note(client: &ClientFacts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::client::Exit;
-    use super::super::facts::Mark;
+    use super::super::mark::Mark;
     use super::*;
 
     fn mark(at_us: u64) -> Mark {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use scripted_servers::script::Route;
 
-use super::facts::{EffectFact, Exchange, Facts, Mark};
+use super::exchange::Exchange;
+use super::facts::{EffectFact, Facts};
+use super::mark::Mark;
 use crate::counter::Counter;
 use crate::evidence::{Report, Shown};
 use crate::judge::errors::{self, Meaning};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
 
-use super::facts::Mark;
+use super::mark::Mark;
 use super::run_delay::RunDelay;
 use crate::evidence::{ClientEvent, Report};
 use crate::verdict::EndedBy;

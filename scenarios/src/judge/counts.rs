@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::checked::Checked;
-use super::facts::Exchange;
+use super::exchange::Exchange;
 use crate::expected::{Words, side};
 use crate::matcher::Matcher;
 use crate::target;

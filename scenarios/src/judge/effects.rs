@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use scripted_servers::event::StepId;
 
 use super::case::Case;
-use super::facts::{EffectFact, Exchange, Place};
+use super::exchange::{Exchange, Place};
+use super::facts::EffectFact;
 use crate::plan::{Of, Plan, StepPlan};
 use crate::target;
 

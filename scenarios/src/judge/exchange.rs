@@ -10,7 +10,7 @@ use std::sync::Arc;
 use scripted_servers::event::{Ending, StepId, Taken};
 use scripted_servers::wire::Answer;
 
-use super::facts::Mark;
+use super::mark::Mark;
 use super::packed::{ServerName, Stamp};
 use super::told::{Content, HeadText};
 

@@ -4,7 +4,6 @@
 //! arrived or happened; the numbers of the entries are kept as proof only. So
 //! the order in which independent events were written down changes nothing.
 
-use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,28 +11,8 @@ use std::sync::Arc;
 use scripted_servers::event::{Ending, Lane, Taken};
 
 use super::client::ClientFacts;
-pub(crate) use super::exchange::{Delivered, Exchange, Head, Place};
-use super::gathering::Gathering;
-use crate::evidence::Entry;
-use crate::manifest::Manifest;
-use crate::plan::Plan;
-
-/// When something happened, and the number of the entry that says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Mark {
-    /// Microseconds since the cell began. For bytes: when they arrived.
-    pub at_us: u64,
-    /// Number of the entry.
-    pub n: u64,
-}
-
-impl Mark {
-    /// The same entry, at the time since when what it says was so; 0: unknown.
-    pub(super) fn since(self, since_us: u64) -> Self {
-        let at_us = if since_us == 0 { self.at_us } else { since_us };
-        Self { at_us, ..self }
-    }
-}
+use super::exchange::{Exchange, Place};
+use super::mark::Mark;
 
 /// All facts of one cell.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -137,20 +116,6 @@ pub(crate) struct EffectFact {
 }
 
 impl Facts {
-    /// Sorts out the evidence of one cell. Servers tell in the order of time; an
-    /// entry of the client may stand behind what happened later.
-    pub(crate) fn of(
-        plan: &Plan,
-        manifest: &Manifest,
-        entries: impl IntoIterator<Item: Borrow<Entry>>,
-    ) -> Self {
-        let mut gathering = Gathering::new(plan);
-        for entry in entries {
-            gathering.push(entry.borrow());
-        }
-        gathering.finish(manifest)
-    }
-
     /// The proofs of one fault.
     pub(super) fn proofs_of(&mut self, server: &str, lane: Lane) -> &mut Vec<Mark> {
         self.fired.entry((server.to_owned(), lane)).or_default()

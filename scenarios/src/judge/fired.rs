@@ -4,7 +4,7 @@ use scripted_servers::event::{Lane, StepId};
 use scripted_servers::script::{Listen, PortState};
 
 use super::case::Case;
-use super::facts::Exchange;
+use super::exchange::Exchange;
 use super::{cancel, effects};
 use crate::faults::Fault;
 use crate::plan::{QueuePlan, Request, ServerPlan, StepPlan};

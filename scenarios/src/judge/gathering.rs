@@ -4,6 +4,7 @@
 //! A cell may have a million requests, and its evidence is far larger than what
 //! there is to know of them.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,8 +12,9 @@ use scripted_servers::event::{Lane, ServerEvent, What};
 
 use super::attribution;
 use super::exchange::{Ended, Exchange, Place};
-use super::facts::{ByClient, EffectFact, EndFact, Facts, Mark, ServerFacts};
+use super::facts::{ByClient, EffectFact, EndFact, Facts, ServerFacts};
 use super::lifetime::{self, Undated};
+use super::mark::Mark;
 use super::packed::{ServerName, Shared};
 use super::places::Places;
 use super::told::Pool;
@@ -308,4 +310,18 @@ impl<'p> Gathering<'p> {
             effect.call = found.and_then(|found| self.exchanges[found].call);
         }
     }
+}
+
+/// Sorts out the evidence of one cell. Servers tell in the order of time; an
+/// entry of the client may stand behind what happened later.
+pub(crate) fn gather(
+    plan: &Plan,
+    manifest: &Manifest,
+    entries: impl IntoIterator<Item: Borrow<Entry>>,
+) -> Facts {
+    let mut gathering = Gathering::new(plan);
+    for entry in entries {
+        gathering.push(entry.borrow());
+    }
+    gathering.finish(manifest)
 }

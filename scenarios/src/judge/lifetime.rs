@@ -12,7 +12,9 @@ use std::collections::HashMap;
 use scripted_servers::event::Lane;
 
 use super::effects;
-use super::facts::{Facts, Mark, Place};
+use super::exchange::Place;
+use super::facts::Facts;
+use super::mark::Mark;
 use crate::plan::Plan;
 use crate::verdict::EndedBy;
 

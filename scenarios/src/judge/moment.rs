@@ -3,7 +3,7 @@
 use scripted_servers::event::{Lane, StepId};
 
 use super::case::Case;
-use super::facts::Mark;
+use super::mark::Mark;
 use crate::moment::Moment;
 
 /// When a moment was.
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
     use crate::evidence::ClientEvent;
-    use crate::judge::facts::Facts;
+    use crate::judge::gathering::gather;
     use crate::plan::Plan;
     use crate::testing::{Story, cut, manifest, plan, respond, server};
 
@@ -121,7 +121,7 @@ mod tests {
 
     fn when(story: &Story, moment: &Moment, call: Option<u32>) -> Option<u64> {
         let (plan, manifest) = (case(), manifest());
-        let facts = Facts::of(&plan, &manifest, &story.entries);
+        let facts = gather(&plan, &manifest, &story.entries);
         let at = at(moment, call, &Case::new(&plan, &manifest, &facts))?;
         Some(at.mark.at_us / 1000)
     }

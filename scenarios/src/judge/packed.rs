@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::facts::Mark;
+use super::mark::Mark;
 
 /// A mark, or none.
 ///

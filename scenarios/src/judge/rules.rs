@@ -3,7 +3,7 @@
 use super::case::{CallView, Case};
 use super::checked::Raised;
 use super::counts;
-use super::facts::Exchange;
+use super::exchange::Exchange;
 use crate::expected::Words;
 use crate::verdict::{EndedBy, FindingName, Outcome};
 

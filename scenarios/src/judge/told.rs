@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use scripted_servers::wire::Answer;
 
-use super::answers::EMPTY_SHA256;
 use super::packed::Shared;
+
+/// SHA-256 of nothing, which stands for an empty content.
+pub(crate) const EMPTY_SHA256: &str =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// Stands between the parts of a head. A server tells octets as Latin-1, so no
 /// part has it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::case::Case;
 use super::checked::{Checked, Raised, Stated};
-use super::facts::Facts;
+use super::gathering::gather;
 use super::{bounded, broken, cancel, fired, rules};
 use crate::assertions::Assertion;
 use crate::evidence::Entry;
@@ -27,7 +27,7 @@ pub fn judge(
     manifest: &Manifest,
     entries: impl IntoIterator<Item: Borrow<Entry>>,
 ) -> CellVerdict {
-    let facts = Facts::of(plan, manifest, entries);
+    let facts = gather(plan, manifest, entries);
     let case = Case::new(plan, manifest, &facts);
     let mut cell = counted(&case);
     if let Some(broken) = broken::why(&case, !facts.any) {
@@ -59,7 +59,7 @@ pub fn judge(
 
 /// The verdict on a cell that did not run.
 pub fn not_run(plan: &Plan, verdict: Verdict, reason: impl Into<String>) -> CellVerdict {
-    let facts = Facts::of(plan, &Manifest::none(), [] as [Entry; 0]);
+    let facts = gather(plan, &Manifest::none(), [] as [Entry; 0]);
     let manifest = Manifest::none();
     let mut cell = counted(&Case::new(plan, &manifest, &facts));
     cell.calls.clear();
@@ -274,7 +274,7 @@ fn expects(expectations: &[Expectation], call: u32, end: Outcome) -> bool {
 /// What the ledger says, without any judgement.
 fn counted(case: &Case<'_>) -> CellVerdict {
     let facts = case.facts;
-    let by_server = |counts: &dyn Fn(&super::facts::Exchange) -> bool| {
+    let by_server = |counts: &dyn Fn(&super::exchange::Exchange) -> bool| {
         let mut all: BTreeMap<String, u64> = zero(facts.servers.keys());
         for exchange in facts.exchanges.iter().filter(|one| counts(one)) {
             if let Some(count) = all.get_mut(&*exchange.place.server) {

@@ -9,7 +9,7 @@ use crate::assertions::Assertion;
 use crate::evidence::{ClientEvent, Entry, ErrorLink, Event, Report, Shown, ShownResponse};
 use crate::judge::case::Case;
 use crate::judge::checked::Checked;
-use crate::judge::facts::Facts;
+use crate::judge::gathering::gather;
 use crate::manifest::Manifest;
 use crate::plan::{Of, Plan};
 use crate::verdict::{CellVerdict, EndedBy};
@@ -320,7 +320,7 @@ impl Story {
     ) -> Checked {
         // Facts hold what the expectations of the case ask for.
         let plan = &plan.clone().must(assertion.clone());
-        let facts = Facts::of(plan, manifest, &self.entries);
+        let facts = gather(plan, manifest, &self.entries);
         let checked = assertion.judge(of, &Case::new(plan, manifest, &facts));
         // What no scenario may name in `proves` must not come either.
         let mut raised = checked.raised.iter();

@@ -3,7 +3,7 @@
 use scripted_servers::event::{StepId, What};
 
 use super::{After, Ended, Exchange, Place32, Rare};
-use crate::judge::facts::Mark;
+use crate::judge::mark::Mark;
 use crate::judge::packed::Stamp;
 use crate::judge::told::Pool;
 
