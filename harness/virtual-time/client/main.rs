@@ -35,6 +35,7 @@ fn main() -> std::process::ExitCode {
         "launch-untraced" => roles::launch_untraced(rest),
         "trace" => roles::trace(rest),
         "trace-denied" => roles::trace_denied(rest),
+        "may-be-traced" => roles::may_be_traced(),
         "calls" => calls::all(),
         "consistent" => consistent::all(),
         other => misbehave::by_name(other, rest),

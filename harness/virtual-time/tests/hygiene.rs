@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use support::{CLIENT, launcher, run, within};
+use support::{CLIENT, can_trace, launcher, run, within};
 use virtual_time::{Options, Tracer, VirtualTime};
 
 fn count(folder: &str) -> usize {
@@ -56,6 +56,9 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 // In one test, as what one does shows in what another counts.
 #[test]
 fn nothing_stays_behind() {
+    if !can_trace() {
+        return;
+    }
     two_hundred_runs();
     an_end_before_the_clients();
     a_client_that_leaves_a_child();

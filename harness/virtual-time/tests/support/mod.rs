@@ -73,6 +73,16 @@ pub(crate) fn run_in(time: &Arc<VirtualTime>, options: Options, program: &[&str]
     }
 }
 
+/// Whether the system lets this process trace; a test that needs it says that it
+/// is skipped.
+pub(crate) fn can_trace() -> bool {
+    let probed = virtual_time::probe();
+    if let Err(why) = &probed {
+        println!("skipped: {why}");
+    }
+    probed.is_ok()
+}
+
 /// Whether a program is installed; a test that needs it says that it is skipped.
 pub(crate) fn installed(program: &str, asked: &[&str]) -> bool {
     let there = Command::new(program)
