@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::Connection;
-use crate::event::What;
+use crate::event::{Ending, What};
 use crate::script::ConnectionAct;
 use crate::transport::{Peer, Transport};
 
@@ -38,6 +38,7 @@ pub(crate) async fn drain<T: Transport>(line: &mut Connection<T>, act: Connectio
 pub(crate) async fn read_out<T: Transport>(line: &mut Connection<T>) {
     line.end_script();
     line.count_arrived();
+    line.notice_its_fin();
     line.draining = true;
     if line.transport.is_open() {
         line.read_the_rest().await;
@@ -47,6 +48,18 @@ pub(crate) async fn read_out<T: Transport>(line: &mut Connection<T>) {
 }
 
 impl<T: Transport> Connection<T> {
+    /// A FIN that has come behind all that was read can be dated now; one that
+    /// draining brings in can not.
+    fn notice_its_fin(&mut self) {
+        let has_come = self.transport.is_open()
+            && !self.own_fin
+            && self.transport.unread() == 0
+            && self.transport.ending() == Some(Ending::Fin);
+        if has_come {
+            self.peer_has_ended(Ending::Fin);
+        }
+    }
+
     /// Reads all that the peer's kernel holds.
     async fn read_the_rest(&mut self) {
         let clock = self.server.cell.clock.clone();

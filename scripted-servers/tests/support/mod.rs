@@ -170,6 +170,15 @@ impl Served {
         self.held.store(false, Ordering::Release);
     }
 
+    /// The servers get turns again once the cell's end has had time to begin.
+    pub fn let_go_soon(&self) {
+        let held = self.held.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            held.store(false, Ordering::Release);
+        });
+    }
+
     /// The client is about to be stopped.
     pub fn stopping(&self) {
         self.running.stopping();

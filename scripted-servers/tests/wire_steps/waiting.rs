@@ -135,6 +135,30 @@ fn the_end_of_a_client_is_dated_by_the_kernel_and_not_by_the_servers_turn() {
 }
 
 #[test]
+fn an_end_that_the_server_sees_with_the_end_of_the_cell_is_dated_too() {
+    let served = serve_steps(vec![
+        program(vec![READ, WireStep::End(End::Hang)]),
+        program(vec![READ, WireStep::End(End::Hang)]),
+    ]);
+    let client = served.send(GET);
+    served.wait_for("the request", |what| matches!(what, What::Delivered { .. }));
+    served.hold_up();
+    // The server stands still with this one, and sees neither end before the other.
+    let other = served.send(GET);
+    let_pass(millis(100));
+    let before = served.clock.now();
+    drop((client, other));
+    served.let_go_soon();
+    let happened = served.end();
+    let arrived = happened.events.iter().find_map(|event| match &event.what {
+        What::PeerEnded { arrived_us, .. } => *arrived_us,
+        _ => None,
+    });
+    let arrived = Duration::from_micros(arrived.expect("its end is dated"));
+    assert!(arrived + millis(30) >= before, "{arrived:?}, {before:?}");
+}
+
+#[test]
 fn a_wait_that_is_cut_off_because_the_client_is_stopped_has_not_fired() {
     for client_leaves_first in [true, false] {
         let served = serve_wire(vec![
