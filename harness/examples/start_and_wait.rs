@@ -20,7 +20,7 @@ fn main() -> std::io::Result<()> {
     runtime.block_on(async {
         let folder = std::env::current_dir()?;
         let launcher = Launcher::start(&wirefault, &environment, &folder)?;
-        let mut launched = launcher.launch(&args, Stdin::Nothing)?;
+        let mut launched = launcher.launch(&args, Stdin::Nothing, None)?;
         while let Some(status) = launched.watch.status().await? {
             if let Status::Spawned { pid } = status {
                 println!("{pid}");

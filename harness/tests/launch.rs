@@ -27,7 +27,7 @@ fn start(folder: &Path, args: &[&str]) -> Launched {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let environment: [(&'static str, OsString); 1] = [("PATH", path)];
     let launcher = Launcher::start(&wirefault(), &environment, folder).unwrap();
-    launcher.launch(&args, Stdin::Piped).unwrap()
+    launcher.launch(&args, Stdin::Piped, None).unwrap()
 }
 
 async fn all_statuses(launched: &mut Launched) -> Vec<Status> {

@@ -91,6 +91,8 @@ pub enum ClientEvent {
         /// Microseconds, over all its threads.
         micros: u64,
     },
+    /// What became of time, in a cell whose client ran in virtual time.
+    VirtualTime(VirtualTimeTold),
     /// The harness broke, or could not establish the conditions.
     HarnessError {
         /// What happened.
@@ -101,4 +103,51 @@ pub enum ClientEvent {
         /// What ended the cell.
         ended_by: EndedBy,
     },
+}
+
+/// What became of a cell's virtual time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VirtualTimeTold {
+    /// How often time was moved ahead.
+    pub jumps: u64,
+    /// By how much in all, in microseconds.
+    pub jumped_us: u64,
+    /// Who waited where time was moved by 100 ms or more, in order; the first 64.
+    pub held: Vec<HeldWait>,
+    /// How many more there were.
+    pub held_not_listed: u64,
+    /// What a reader should know, and how often it was seen.
+    pub notes: Vec<Told>,
+    /// Why the times are not to be trusted. Empty: they are true.
+    pub doubts: Vec<Told>,
+    /// Why the client ran in real time after all, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// Something that was seen so often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Told {
+    /// In words.
+    pub what: String,
+    /// How often.
+    pub times: u64,
+}
+
+/// A wait that time was moved over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldWait {
+    /// When it was first jumped over, in microseconds since the cell began.
+    pub at_us: u64,
+    /// The thread's name, or `(servers)`.
+    pub thread: String,
+    /// The system call that it waited in, or the kind of timer.
+    pub call: String,
+    /// How much was jumped over, in microseconds.
+    pub us: u64,
+    /// In how many jumps.
+    pub jumps: u64,
 }

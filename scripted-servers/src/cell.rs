@@ -48,7 +48,10 @@ pub(crate) fn start(
     let (sender, commands) = mpsc::unbounded_channel();
     let thread = std::thread::Builder::new()
         .name("scripted-servers".into())
-        .spawn(move || runtime.block_on(run(cell, attended, commands)))?;
+        .spawn(move || {
+            let _part = cell.clock.take_part();
+            runtime.block_on(run(cell, attended, commands));
+        })?;
     Ok((sender, thread))
 }
 

@@ -4,6 +4,7 @@
 //! real work is under way. A virtual clock can then stand in for the real one:
 //! it may jump only while nobody is busy.
 
+use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,6 +24,40 @@ pub trait Clock: Send + Sync + 'static {
 
     /// A guard to hold over real work. Not for waiting on a socket.
     fn busy(&self) -> Busy;
+
+    /// What this clock showed, so much real time before it showed `now`. The
+    /// kernel tells how old things are, and knows of no other time.
+    fn before(&self, now: Duration, real: Duration) -> Duration {
+        now.saturating_sub(real)
+    }
+
+    /// The same for an age that is known by the ticks of the kernel's timer only.
+    /// Of what is noticed as soon as it is there, so since the last jump.
+    fn shortly_before(&self, now: Duration, real: Duration) -> Duration {
+        now.saturating_sub(real)
+    }
+
+    /// This thread takes part from now on, until what comes back is dropped: the
+    /// clock does not jump while it runs.
+    fn take_part(&self) -> Part {
+        Part::default()
+    }
+}
+
+/// A thread's part in a clock.
+#[derive(Default)]
+#[must_use]
+pub struct Part {
+    _part: Option<Box<dyn Any>>,
+}
+
+impl Part {
+    /// A part that ends when this is dropped.
+    pub fn new(part: impl Any) -> Self {
+        Self {
+            _part: Some(Box::new(part)),
+        }
+    }
 }
 
 /// Held while real work is done. Dropping it says that the work is over.

@@ -103,14 +103,15 @@ impl Transport for Tcp {
         let Some(stream) = &self.stream else {
             return Ok((0, called.cell));
         };
-        let outcome =
-            kernel::receive(stream.as_fd(), into, called, self.empty_at).map(|(read, arrived)| {
+        let outcome = kernel::receive(stream.as_fd(), into, called, self.empty_at, clock).map(
+            |(read, arrived)| {
                 let arrived = arrived.unwrap_or_else(|error| {
                     self.note("TCP_INFO", &error);
                     called.cell
                 });
                 (read, arrived)
-            });
+            },
+        );
         if let Err(error) = &outcome {
             self.look_how_reset(error);
         }

@@ -8,13 +8,14 @@ mod orders;
 mod statuses;
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use client_kit::protocol::Control;
 use scenarios::evidence::ClientEvent;
 use scenarios::verdict::EndedBy;
-use scripted_servers::clock::Clock;
+use scripted_servers::clock::{Busy, Clock};
 use tokio::sync::watch;
 
 use super::ending::{Act, Ending, Facts, Patience};
@@ -33,6 +34,8 @@ pub(super) struct Errand<'a> {
     pub(super) launcher: Launcher,
     pub(super) args: &'a [String],
     pub(super) stdin: Stdin,
+    /// Its way into virtual time.
+    pub(super) door: Option<OwnedFd>,
     pub(super) talk: Talk,
     pub(super) patience: Patience,
     pub(super) log: &'a EvidenceLog,
@@ -42,6 +45,8 @@ pub(super) struct Errand<'a> {
     pub(super) stderr: PathBuf,
     /// The processor that it may keep busy, until it waits for something.
     pub(super) slot: Slot,
+    /// Whether its waiting takes no time, so that it keeps the processor.
+    pub(super) keeps_slot: bool,
     pub(super) interrupt: &'a Interrupt,
     /// Called when the client is handed its work, with the time of that: for a
     /// command, which has it from the start, the time of its start.
@@ -75,7 +80,10 @@ pub(super) enum Ended {
 /// Runs the client to its end. With it comes its launcher, which is waited for
 /// when dropped.
 pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
-    let launched = errand.launcher.launch(errand.args, errand.stdin)?;
+    let _part = errand.clock.take_part();
+    let with_launcher = Some(errand.clock.busy());
+    let launcher = errand.launcher;
+    let launched = launcher.launch(errand.args, errand.stdin, errand.door)?;
     let now = errand.clock.now();
     let driver = Driver {
         args: errand.args,
@@ -88,7 +96,8 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         client_ended: errand.client_ended,
         ending: Ending::starting(errand.patience, now),
         signals: errand.log.signals(),
-        processors: Processors::new(errand.slot),
+        processors: Processors::new(errand.slot, errand.keeps_slot),
+        with_launcher,
         stdin: Input::new(launched.stdin),
         stdout: Output::new(launched.stdout, Kept::create(&errand.stdout)?),
         stderr: Output::new(launched.stderr, Kept::create(&errand.stderr)?),
@@ -117,6 +126,8 @@ struct Driver<'a> {
     ending: Ending,
     signals: watch::Receiver<Signals>,
     processors: Processors,
+    /// While the launcher starts the client or ends it, which is real work.
+    with_launcher: Option<Busy>,
     stdin: Input,
     stdout: Output,
     stderr: Output,
@@ -163,6 +174,7 @@ impl Driver<'_> {
                     if facts.limit.is_some() {
                         (self.stopping)();
                     }
+                    self.with_launcher = Some(self.clock.busy());
                     launcher.kill();
                     continue;
                 }
@@ -192,6 +204,7 @@ impl Driver<'_> {
                     self.interrupted = true;
                     self.error("the run was interrupted".to_owned());
                     self.ending.going(self.clock.now());
+                    self.with_launcher = Some(self.clock.busy());
                     launcher.kill();
                 }
             }
@@ -244,7 +257,7 @@ impl Driver<'_> {
         } else {
             self.stdout.printed_ago()
         };
-        let printed = self.clock.now().saturating_sub(ago);
+        let printed = self.clock.shortly_before(self.clock.now(), ago);
         let at = printed.min(self.ended_at.unwrap_or(Duration::MAX));
         self.heard_at = at.max(self.heard_at);
         for event in events {
@@ -273,7 +286,7 @@ impl Driver<'_> {
 
     fn look_at_contact(&mut self) {
         if self.signals.borrow_and_update().contact {
-            self.processors.give_back();
+            self.processors.waits();
         }
     }
 

@@ -14,6 +14,7 @@ mod processors;
 mod stage;
 mod streams;
 mod talk;
+mod time;
 mod work;
 
 use std::io;
@@ -24,13 +25,14 @@ use std::sync::Arc;
 use scenarios::evidence::ClientEvent;
 use scenarios::judge;
 use scenarios::verdict::{CellVerdict, Verdict};
-use scripted_servers::clock::{Clock, RealClock};
+use scripted_servers::clock::Clock;
 
 use self::drive::{Ended, Errand, drive};
 use self::ending::Patience;
 use self::evidence::{Entries, EvidenceLog, ReadError};
 use self::folder::CellFolder;
 use self::stage::{Stage, Unset};
+use self::time::CellTime;
 use self::work::Assignment;
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
@@ -97,7 +99,14 @@ fn run_in(
     // First, as it takes longest to be ready.
     let launcher = Launcher::start(&options.wirefault, &folder.environment(), &folder.scratch());
     let mut record = record_of(job);
-    let clock = RealClock::start();
+    let time = match time_of(job, options) {
+        Ok(time) => time,
+        Err(error) => {
+            let reason = format!("virtual time cannot begin: {error}");
+            return Some(judge::not_run(&job.plan, Verdict::Error, reason));
+        }
+    };
+    let clock = time.clock();
     let log = match prepare(folder, &record, &clock) {
         Ok(log) => Arc::new(log),
         Err(error) => {
@@ -112,7 +121,11 @@ fn run_in(
         clock,
         log: log.clone(),
     };
-    match unwind(|| cell.run(launcher, slot, &mut remains.watch)) {
+    let ended = unwind(|| cell.run(launcher, slot, &time, &mut remains.watch));
+    if let Some(told) = time.end() {
+        log.client(ClientEvent::VirtualTime(told));
+    }
+    match ended {
         Ok(Ended::Ran(ended_by)) => log.client(ClientEvent::End { ended_by }),
         Ok(Ended::Interrupted) => return None,
         // The evidence says what happened.
@@ -131,6 +144,15 @@ fn run_in(
         }
     }
     Some(conclude(folder, &record, &log))
+}
+
+/// The time of a cell, as the run wants it and the case can have it.
+fn time_of(job: &CellJob, options: &RunOptions) -> io::Result<CellTime> {
+    if options.virtual_time && job.plan.real_time().is_none() {
+        CellTime::begin_virtual(&job.client.manifest.soft_threads)
+    } else {
+        Ok(CellTime::real())
+    }
 }
 
 /// Judges, and writes down the verdict.
@@ -246,6 +268,7 @@ impl Cell<'_> {
         &self,
         launcher: io::Result<Launcher>,
         slot: Slot,
+        time: &CellTime,
         watch: &mut Option<Watch>,
     ) -> Result<Ended, String> {
         let launcher = launcher.map_err(|error| format!("no launcher can be started: {error}"))?;
@@ -260,7 +283,7 @@ impl Cell<'_> {
                 return Ok(Ended::NotStarted { missing, reason });
             }
         };
-        let ended = self.run_client(launcher, &stage, slot);
+        let ended = self.run_client(launcher, &stage, slot, time);
         // Whatever happened, the servers' side is brought to its end.
         let closed = stage.close();
         let (ended, left) = ended?;
@@ -274,6 +297,7 @@ impl Cell<'_> {
         launcher: Launcher,
         stage: &Stage,
         slot: Slot,
+        time: &CellTime,
     ) -> Result<(Ended, Watch), String> {
         let Assignment {
             args,
@@ -290,6 +314,7 @@ impl Cell<'_> {
             launcher,
             args: &args,
             stdin,
+            door: time.door().map_err(own)?,
             talk,
             patience: Patience {
                 deadline: self.job.plan.deadline,
@@ -301,6 +326,7 @@ impl Cell<'_> {
             stdout: self.folder.stdout(),
             stderr: self.folder.stderr(),
             slot,
+            keeps_slot: time.is_virtual(),
             interrupt: &self.options.interrupt,
             handed_over: &|at| stage.work_handed_over_at(at),
             stopping: &|| stage.stopping(),

@@ -16,6 +16,8 @@ const IDLE_CHECK: Duration = Duration::from_millis(100);
 pub(super) struct Processors {
     slot: Slot,
     slot_is_held: bool,
+    /// Its waiting takes no time, so the slot is needed to the end.
+    keeps_slot: bool,
     pid: Option<u32>,
     last: Option<Look>,
     next_look: Option<Duration>,
@@ -33,10 +35,11 @@ struct Look {
 
 impl Processors {
     /// A client that has yet to start, with its slot.
-    pub(super) fn new(slot: Slot) -> Self {
+    pub(super) fn new(slot: Slot, keeps_slot: bool) -> Self {
         Self {
             slot,
             slot_is_held: true,
+            keeps_slot,
             pid: None,
             last: None,
             next_look: None,
@@ -48,11 +51,18 @@ impl Processors {
     /// The client runs.
     pub(super) fn started(&mut self, pid: u32, now: Duration) {
         self.pid = Some(pid);
-        self.next_look = Some(now + IDLE_CHECK);
+        self.next_look = (!self.keeps_slot).then_some(now + IDLE_CHECK);
     }
 
-    /// The slot is no longer needed: the client has reached a server, or has
-    /// ended.
+    /// The client has reached a server, or has gone idle without: the slot is no
+    /// longer needed.
+    pub(super) fn waits(&mut self) {
+        if !self.keeps_slot {
+            self.give_back();
+        }
+    }
+
+    /// The client has ended.
     pub(super) fn give_back(&mut self) {
         self.slot.release();
         self.slot_is_held = false;
@@ -96,7 +106,7 @@ impl Processors {
         });
         let is_still = ran.as_ref().is_some_and(|ran| ran.run_ns == 0) && !usage.wants_to_run;
         if self.slot_is_held && is_still {
-            self.give_back();
+            self.waits();
         }
         // A runtime that does a little by itself now and then is not at work.
         let is_busy = ran.is_some_and(|ran| u128::from(ran.run_ns) * 2 > ran.at.as_nanos());
@@ -107,7 +117,7 @@ impl Processors {
             at: now,
             run_ns: usage.run_ns,
         });
-        let goes_on = self.slot_is_held || self.at_work.is_some();
+        let goes_on = self.slot_is_held && !self.keeps_slot || self.at_work.is_some();
         self.next_look = goes_on.then_some(now + IDLE_CHECK);
     }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use reports::formats::{self, Format, View};
 
+use crate::failure::Failure;
+use crate::output::Output;
 use crate::surroundings::Surroundings;
 
 /// Where things are and how they are shown.
@@ -108,4 +110,34 @@ fn report(text: &str) -> Result<Report, String> {
         format,
         path: PathBuf::from(path),
     })
+}
+
+/// Which time cells run in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Time {
+    /// Virtual where this machine can, else real, with a line that says why
+    Auto,
+    /// Waiting takes no time: clients run traced, with clocks that jump over it.
+    /// Cases that depend on the kernel's own timers run in real time
+    Virtual,
+    /// Waiting is waited for
+    Real,
+}
+
+impl Time {
+    /// Whether cells run in virtual time.
+    ///
+    /// # Errors
+    /// When it is asked for and can not be had.
+    pub(super) fn is_virtual(self, output: &mut Output<'_>) -> Result<bool, Failure> {
+        match (self, virtual_time::probe()) {
+            (Self::Real, _) => Ok(false),
+            (_, Ok(())) => Ok(true),
+            (Self::Virtual, Err(why)) => Err(Failure::usage(format!("--time virtual: {why}"))),
+            (Self::Auto, Err(why)) => {
+                output.message(&format!("time: real, because {why}"));
+                Ok(false)
+            }
+        }
+    }
 }

@@ -190,7 +190,7 @@ fn scenarios(arguments: &Arguments, context: &Context<'_, '_>) -> Result<Vec<Ent
     let picked = match selection.is_everything() {
         // A list is of all there is, slow ones included.
         true => suite.cases().collect(),
-        false => selection.pick(&suite)?,
+        false => selection.pick(&suite, true)?,
     };
     Ok(picked
         .iter()

@@ -8,7 +8,7 @@ use clap::Args;
 use reports::harmless::one_line;
 use reports::record::{Disposition, RunRecord};
 
-use super::arguments::{Common, Shown};
+use super::arguments::{Common, Shown, Time};
 use super::workspace::{Workspace, digest, run_options};
 use super::{Context, present};
 use crate::baseline::{Baseline, Covered, dispose, fingerprint, propose};
@@ -22,7 +22,7 @@ use crate::input::suite::{self, Scenario, Suite};
 use crate::run::folder::RunFolder;
 use crate::run::plan::{Cells, Contender};
 use crate::run::progress::{Counts, Progress};
-use crate::run::run_cells;
+use crate::run::{RunOptions, run_cells};
 
 /// Run scenarios against clients
 ///
@@ -79,6 +79,10 @@ pub(super) struct Arguments {
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: u32,
 
+    /// Which time cells run in
+    #[arg(long, value_name = "TIME", default_value = "real")]
+    time: Time,
+
     /// Seed of all randomness; printed and stored, so that a run can be
     /// replayed. Default: another one each time
     #[arg(long, value_name = "N")]
@@ -100,7 +104,8 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let suite = workspace.scenarios(&selection, seed, cwd)?;
     let baseline = workspace.baseline(arguments.baseline.as_deref(), cwd)?;
     workspace.check()?;
-    let picked = selection.pick(&suite)?;
+    let virtual_time = arguments.time.is_virtual(context.output)?;
+    let picked = selection.pick(&suite, virtual_time)?;
     let chosen = choose(arguments, &workspace.clients, cwd)?;
 
     let contenders = Contender::prepare(&chosen, context.around);
@@ -128,7 +133,8 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let folder = RunFolder::make(arguments.out.as_deref(), "", context.around)?;
     present::try_places(&arguments.shown, context)?;
     folder.write_planned(&cells.planned)?;
-    let record = conduct(cells, &folder, &baseline, arguments.jobs, context)?;
+    let options = run_options(&folder, arguments.jobs, virtual_time, context)?;
+    let record = conduct(cells, &folder, &baseline, &options, context)?;
     folder.write_record(&record)?;
     let proposals = propose(&record, &baseline);
     for (client, text) in &proposals {
@@ -170,14 +176,13 @@ fn conduct(
     cells: Cells,
     folder: &RunFolder,
     baseline: &Baseline,
-    jobs: Option<u16>,
+    options: &RunOptions,
     context: &mut Context<'_, '_>,
 ) -> Result<RunRecord, Failure> {
     let Cells {
         planned,
         jobs: work,
     } = cells;
-    let options = run_options(folder, jobs, context)?;
     let entries: BTreeMap<&str, _> = planned
         .cells
         .iter()
@@ -196,7 +201,7 @@ fn conduct(
         done: planned.cells.len() - work.len(),
     };
     let mut progress = Progress::new(counts, context.around.stderr_is_terminal, &differs);
-    let done = run_cells(work, &options, &mut |event| {
+    let done = run_cells(work, options, &mut |event| {
         progress.seen(&event, context.output);
     });
     progress.finish();

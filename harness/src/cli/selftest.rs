@@ -8,7 +8,7 @@ use reports::harmless::one_line;
 use scenarios::document::decode::counted;
 
 use super::Context;
-use super::arguments::Common;
+use super::arguments::{Common, Time};
 use super::workspace::{Workspace, run_options};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -43,6 +43,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 
+    /// Which time cells run in
+    #[arg(long, value_name = "TIME", default_value = "real")]
+    time: Time,
+
     /// Seed of all randomness. Default: another one each time
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -58,8 +62,9 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let mut workspace = Workspace::open(&arguments.common, context)?;
     let suite = workspace.scenarios(&selection, seed, &context.around.cwd)?;
     workspace.check()?;
+    let virtual_time = arguments.time.is_virtual(context.output)?;
     let plans: Vec<_> = selection
-        .pick(&suite)?
+        .pick(&suite, virtual_time)?
         .into_iter()
         .map(|(_, plan)| plan)
         .collect();
@@ -83,7 +88,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     }
     let mut selftest = Selftest::plan(&plans, contender);
     let folder = RunFolder::make(arguments.out.as_deref(), "selftest-", context.around)?;
-    let options = run_options(&folder, arguments.jobs, context)?;
+    let options = run_options(&folder, arguments.jobs, virtual_time, context)?;
     let differs = |_: &str, _: &scenarios::verdict::CellVerdict| false;
     let jobs = selftest.take_jobs();
     let all = jobs.len();

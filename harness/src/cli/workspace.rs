@@ -102,11 +102,13 @@ impl Workspace {
 pub(super) fn run_options(
     folder: &RunFolder,
     jobs: Option<u16>,
+    virtual_time: bool,
     context: &Context<'_, '_>,
 ) -> Result<RunOptions, Failure> {
     let mut options = RunOptions::new(folder.path.clone())?;
     options.wirefault.clone_from(&context.around.wirefault);
     options.interrupt = (context.interrupt)()?;
+    options.virtual_time = virtual_time;
     if let Some(jobs) = jobs {
         options.jobs = usize::from(jobs);
     }

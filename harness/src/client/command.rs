@@ -77,6 +77,7 @@ pub fn client(line: &str) -> Result<Client, CommandError> {
         policy: Policy::default(),
         errors: Vec::new(),
         defects: BTreeSet::new(),
+        soft_threads: Vec::new(),
     };
     Ok(Client {
         manifest,

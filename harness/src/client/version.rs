@@ -67,7 +67,7 @@ pub fn first_words(
     runtime.block_on(async {
         let environment = [("PATH", path)];
         let mut launched = Launcher::start(&around.wirefault, &environment, &around.cwd)
-            .and_then(|launcher| launcher.launch(args, Stdin::Nothing))
+            .and_then(|launcher| launcher.launch(args, Stdin::Nothing, None))
             .map_err(own)?;
         let clock = RealClock::start();
         tokio::select! {

@@ -60,11 +60,16 @@ impl Selection {
         selectors.any(|one| one.text == scenario || one.glob.is_match(scenario))
     }
 
-    /// The cases that are meant, in the order of the suite.
+    /// The cases that are meant, in the order of the suite. Where nothing is named
+    /// these are all, slow ones only where waiting takes no time.
     ///
     /// # Errors
     /// When a selector fits no case.
-    pub fn pick<'a>(&self, suite: &'a Suite) -> Result<Vec<(&'a Scenario, &'a Plan)>, Failure> {
+    pub fn pick<'a>(
+        &self,
+        suite: &'a Suite,
+        virtual_time: bool,
+    ) -> Result<Vec<(&'a Scenario, &'a Plan)>, Failure> {
         for selector in &self.selectors {
             if !suite.cases().any(|(_, plan)| selector.fits(plan)) {
                 return Err(selector.fits_nothing(suite));
@@ -72,7 +77,7 @@ impl Selection {
         }
         let meant = |scenario: &Scenario, plan: &Plan| {
             if self.is_everything() {
-                return !plan.tags.contains(SLOW);
+                return virtual_time && plan.real_time().is_none() || !plan.tags.contains(SLOW);
             }
             scenario.named || self.selectors.iter().any(|selector| selector.fits(plan))
         };

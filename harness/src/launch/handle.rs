@@ -65,7 +65,13 @@ impl Launcher {
 
     /// Has the program started: `args` are the program and its arguments.
     /// Whether it did start comes as the first [`Status`].
-    pub fn launch(self, args: &[String], stdin: Stdin) -> io::Result<Launched> {
+    /// Through a `door` it goes into virtual time.
+    pub fn launch(
+        self,
+        args: &[String],
+        stdin: Stdin,
+        door: Option<OwnedFd>,
+    ) -> io::Result<Launched> {
         let (client_stdin, stdin) = match stdin {
             Stdin::Piped => {
                 let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -78,7 +84,8 @@ impl Launcher {
         send_order(
             &self.control,
             args,
-            [client_stdin, client_stdout, client_stderr],
+            &[client_stdin, client_stdout, client_stderr],
+            door,
         )?;
         self.control.set_nonblocking(true)?;
         Ok(Launched {
@@ -168,15 +175,20 @@ impl Watch {
 }
 
 /// The order to start a program: [`GO`], the length of what follows, and the
-/// arguments as JSON. The pipes go with its first byte.
-fn send_order(control: &StdUnixStream, args: &[String], pipes: [OwnedFd; 3]) -> io::Result<()> {
+/// arguments as JSON. The pipes go with its first byte, and the door behind them.
+fn send_order(
+    control: &StdUnixStream,
+    args: &[String],
+    pipes: &[OwnedFd; 3],
+    door: Option<OwnedFd>,
+) -> io::Result<()> {
     let args = serde_json::to_vec(args)?;
     let length = u32::try_from(args.len()).map_err(io::Error::other)?;
     let mut order = vec![GO];
     order.extend(length.to_le_bytes());
     order.extend(args);
-    let fds = [pipes[0].as_fd(), pipes[1].as_fd(), pipes[2].as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let fds: Vec<_> = pipes.iter().chain(&door).map(AsFd::as_fd).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     ancillary.push(SendAncillaryMessage::ScmRights(&fds));
     let bytes = [IoSlice::new(&order)];

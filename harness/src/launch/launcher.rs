@@ -19,6 +19,8 @@ use rustix::process::{
     set_child_subreaper, setrlimit, setsid, waitid, waitpid,
 };
 
+use virtual_time::Door;
+
 use super::end::{self, Reaped, Woken};
 use super::procfs::run_delay_ns;
 use super::tree::{Swept, sweep};
@@ -93,12 +95,14 @@ fn find(program: &str) -> io::Result<PathBuf> {
 struct Order {
     args: Vec<String>,
     pipes: [OwnedFd; 3],
+    /// Into virtual time.
+    door: Option<Door>,
 }
 
 impl Order {
     /// Takes the order from the harness; none when the harness is gone.
     fn receive(control: BorrowedFd<'_>) -> io::Result<Option<Self>> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut word = [0];
         let mut into = [IoSliceMut::new(&mut word)];
@@ -106,7 +110,7 @@ impl Order {
         if got.bytes == 0 {
             return Ok(None);
         }
-        let fds: Vec<OwnedFd> = ancillary
+        let mut fds: Vec<OwnedFd> = ancillary
             .drain()
             .filter_map(|message| match message {
                 RecvAncillaryMessage::ScmRights(fds) => Some(fds),
@@ -114,6 +118,7 @@ impl Order {
             })
             .flatten()
             .collect();
+        let door = if fds.len() > 3 { fds.pop() } else { None };
         let (Ok(pipes), [GO]) = (fds.try_into(), word) else {
             return Err(io::Error::other(
                 "standard input is not a socket to the harness; only wirefault starts this",
@@ -125,7 +130,7 @@ impl Order {
         let mut args = vec![0; length];
         read_exact(control, &mut args)?;
         let args = serde_json::from_slice(&args)?;
-        Ok(Some(Self { args, pipes }))
+        Ok(Some(Self { args, pipes, door }))
     }
 
     /// Starts the program. The pipes go with it: the client's end must be the
@@ -142,6 +147,9 @@ impl Order {
         command.stdin(stdin).stdout(stdout).stderr(stderr);
         command.process_group(0);
         crate::system::die_with_parent(&mut command);
+        if let Some(door) = self.door {
+            virtual_time::enter(&mut command, door);
+        }
         crate::system::exec_without_a_shell(&mut command, exec);
         command.spawn()
     }
@@ -215,10 +223,12 @@ fn wait(control: BorrowedFd<'_>, client: Pid) -> io::Result<Woken> {
     }
 }
 
-/// Reaps the client, which has ended or was killed.
+/// Reaps the client, which has ended or was killed. One in virtual time is seen
+/// to have ended a moment before there is something to reap: its tracer comes
+/// first, and ends with the harness at the latest.
 fn reap_client(pid: Pid) -> Reaped {
     let run_delay_ns = run_delay_ns(pid.as_raw_nonzero().get());
-    let waited = waitpid(Some(pid), WaitOptions::NOHANG).ok().flatten();
+    let waited = waitpid(Some(pid), WaitOptions::empty()).ok().flatten();
     let (code, signal) = waited.map_or((None, None), |(_, status)| {
         (status.exit_status(), status.terminating_signal())
     });

@@ -141,10 +141,28 @@ fn reap(children: &[Stat], keep: Option<i32>) -> bool {
             // A parent that dies hands its children to this process, so a reaped
             // child calls for another look.
             none = false;
-            let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+            if gone {
+                reap_one(pid);
+            }
         }
     }
     none
+}
+
+/// Reaps a child that has ended. One in virtual time can only be reaped when its
+/// tracer has seen the end as well, which takes a moment.
+fn reap_one(pid: Pid) {
+    const LOOKS: usize = 100;
+    let millisecond = Timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    for _ in 0..LOOKS {
+        if !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None)) {
+            return;
+        }
+        let _ = poll(&mut [], Some(&millisecond));
+    }
 }
 
 /// Waits for the end of a child, and tells whether it came.

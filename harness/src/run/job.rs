@@ -54,6 +54,8 @@ pub struct RunOptions {
     pub jobs: usize,
     /// Cells that may be under way at once, for each slot.
     pub waiting_per_slot: usize,
+    /// Whether cells run in virtual time, where their case can.
+    pub virtual_time: bool,
     /// What stops the run early.
     pub interrupt: Interrupt,
 }
@@ -67,6 +69,7 @@ impl RunOptions {
             wirefault: std::env::current_exe().map_err(HarnessError::OwnBinary)?,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             waiting_per_slot: 32,
+            virtual_time: false,
             interrupt: Interrupt::default(),
         })
     }

@@ -112,6 +112,7 @@ pub(crate) fn adapter(args: &[&str]) -> Client {
             policy: Policy::default(),
             errors: Vec::new(),
             defects: BTreeSet::new(),
+            soft_threads: Vec::new(),
         },
         version: "1".to_owned(),
         defects: Vec::new(),

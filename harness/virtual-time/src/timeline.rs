@@ -1,6 +1,7 @@
 //! One cell's time: real time since it began, plus all that was jumped over.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -13,6 +14,17 @@ pub struct Timeline {
     /// CLOCK_MONOTONIC when it began.
     began: u64,
     jumped: AtomicU64,
+    /// All jumps, in order.
+    jumps: Mutex<Vec<Jump>>,
+}
+
+/// One jump.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    /// Real nanoseconds since the beginning.
+    real: u64,
+    /// How far this time was ahead of the real one from then on.
+    ahead: u64,
 }
 
 impl Timeline {
@@ -21,6 +33,7 @@ impl Timeline {
         Self {
             began: real_now(),
             jumped: AtomicU64::new(0),
+            jumps: Mutex::default(),
         }
     }
 
@@ -41,7 +54,32 @@ impl Timeline {
 
     /// Moves the time ahead.
     pub(crate) fn jump(&self, by: u64) {
-        self.jumped.fetch_add(by, Ordering::SeqCst);
+        let mut jumps = self.jumps();
+        let ahead = self.jumped().saturating_add(by);
+        let real = real_now().saturating_sub(self.began);
+        jumps.push(Jump { real, ahead });
+        self.jumped.store(ahead, Ordering::SeqCst);
+    }
+
+    /// The time, so many real nanoseconds before it was `now`.
+    pub fn before(&self, now: u64, real: u64) -> u64 {
+        let jumps = self.jumps();
+        let ahead = |count: usize| count.checked_sub(1).map_or(0, |last| jumps[last].ahead);
+        let over = jumps.partition_point(|jump| jump.real + jump.ahead <= now);
+        let then = now.saturating_sub(ahead(over)).saturating_sub(real);
+        then + ahead(jumps.partition_point(|jump| jump.real <= then))
+    }
+
+    /// The end of the last jump until `now`; the beginning where there was none.
+    pub fn last_jump(&self, now: u64) -> u64 {
+        let jumps = self.jumps();
+        let over = jumps.partition_point(|jump| jump.real + jump.ahead <= now);
+        over.checked_sub(1)
+            .map_or(0, |last| jumps[last].real + jumps[last].ahead)
+    }
+
+    fn jumps(&self) -> MutexGuard<'_, Vec<Jump>> {
+        self.jumps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// As a traced program would read it from CLOCK_MONOTONIC.
@@ -73,5 +111,27 @@ pub(crate) fn timespec(nanos: u64) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(nanos / NS).unwrap_or(i64::MAX),
         tv_nsec: (nanos % NS) as i64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_of_the_past_is_found_on_the_other_side_of_jumps() {
+        let time = Timeline::begin();
+        time.jump(60 * NS);
+        let between = time.now();
+        time.jump(30 * NS);
+        let now = time.now();
+        let since = now - 30 * NS - between;
+        // Exactly where it was, in real time, the second jump being no time at all.
+        assert_eq!(time.before(now, since), between);
+        assert_eq!(time.before(now, 0), now);
+        assert!(time.before(now, now - 90 * NS) < NS, "the beginning");
+        assert!(time.last_jump(now) >= 90 * NS);
+        assert!(time.last_jump(between) >= 60 * NS && time.last_jump(between) <= between);
+        assert_eq!(time.last_jump(NS), 0);
     }
 }

@@ -103,6 +103,18 @@ impl VirtualTime {
         self.timeline.wall()
     }
 
+    /// The time, so much real time before it was `now`. As exact as `real` is:
+    /// where a jump lies within its error, so does that jump.
+    pub fn before(&self, now: Duration, real: Duration) -> Duration {
+        Duration::from_nanos(self.timeline.before(nanos(now), nanos(real)))
+    }
+
+    /// The end of the last jump until `now`: nothing that was noticed at once, and
+    /// is noticed now, happened before it.
+    pub fn last_jump(&self, now: Duration) -> Duration {
+        Duration::from_nanos(self.timeline.last_jump(nanos(now)))
+    }
+
     /// A guard to hold over real work. Not for waiting on a socket.
     pub fn busy(&self) -> Busy {
         Busy::vote(&self.busy)
@@ -115,8 +127,7 @@ impl VirtualTime {
         at: Duration,
         wake: impl FnOnce(Busy) + Send + 'static,
     ) -> Sleeper {
-        // Centuries: what lies beyond is never reached.
-        let at = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+        let at = nanos(at);
         let mut sleepers = lock(&self.sleepers);
         let key = (at, sleepers.next);
         sleepers.next += 1;
@@ -264,6 +275,11 @@ impl Future for Sleep {
             }
         }
     }
+}
+
+/// In nanoseconds, up to centuries: what lies beyond is never reached.
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A value behind a lock. Nothing is left half-done under any lock here, so one

@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry as Slot;
 
 use super::mark::Mark;
 use super::run_delay::RunDelay;
-use crate::evidence::{ClientEvent, Report};
+use crate::evidence::{ClientEvent, Report, Told};
 use crate::verdict::EndedBy;
 
 /// What is known of the client.
@@ -36,6 +36,8 @@ pub(crate) struct ClientFacts {
     pub exited: Option<Exit>,
     /// For how long it was ready to run but not running.
     pub run_delay: RunDelay,
+    /// Why its virtual time was not true.
+    pub time_doubts: Vec<Told>,
     /// What ended the cell; none: the record breaks off.
     pub ended_by: Option<(EndedBy, Mark)>,
     /// The time of the last entry.
@@ -117,6 +119,7 @@ impl ClientFacts {
                 let said = self.progress.entry(*call).or_default();
                 said.push((mark, state.clone()));
             }
+            ClientEvent::VirtualTime(told) => self.time_doubts.clone_from(&told.doubts),
             ClientEvent::Spawned { .. } => {}
         }
     }

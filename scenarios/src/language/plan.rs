@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use scripted_servers::script::{ConnectionAct, Listen, Route, Times, When};
+use scripted_servers::script::{ConnectionAct, Listen, PortState, Route, Times, When};
 use scripted_servers::wire::{Continue, Effect, IdleEnd, RequestPoint};
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,19 @@ impl Plan {
     pub fn has_enough(&self, delivered: impl Fn(&str) -> u64) -> bool {
         let mut wanted = self.enough.iter();
         !self.enough.is_empty() && wanted.all(|(server, count)| delivered(server) >= *count)
+    }
+
+    /// Why this case can not run in virtual time, if so: what the kernel's own TCP
+    /// timers do, no other clock can hurry. A SYN that a port has dropped is sent
+    /// again after a real second, and a client may only wait for that.
+    pub fn real_time(&self) -> Option<&'static str> {
+        let drops = |listen: &Listen| match listen {
+            Listen::Drop => true,
+            Listen::Open | Listen::Refuse => false,
+            Listen::Phases(phases) => phases.iter().any(|one| one.state == PortState::Drop),
+        };
+        let dropping = self.servers.iter().any(|server| drops(&server.listen));
+        dropping.then_some("a port drops SYNs, which the kernel sends again in real time")
     }
 
     /// Whether so many requests or connections are more than the cap allows.

@@ -41,6 +41,11 @@ static KEYS: Keys = Keys::new(
         ("defects", "defects that can be switched on", || {
             Kind::any_list(Kind::text())
         }),
+        (
+            "soft_threads",
+            "threads that keep house for the runtime, whose waits do not hold virtual time",
+            || Kind::any_list(Kind::text()),
+        ),
     ],
 )
 .rules(&[Rule::Needs(&[
@@ -189,6 +194,7 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
         .map_or_else(|| Some(Policy::default()), |node| policy::policy(node, out));
     let errors = optional(&fields, "errors", out, |node, _, out| errors(node, out));
     let defects = optional(&fields, "defects", out, texts);
+    let soft_threads = optional(&fields, "soft_threads", out, texts);
     if let (Some(Start::Command(command)), Some(abilities)) = (&start, &abilities) {
         command::abilities_agree(&fields, command, abilities, out);
     }
@@ -204,6 +210,7 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
         policy: policy?,
         errors: errors?,
         defects: defects?.into_iter().collect(),
+        soft_threads: soft_threads?,
     })
 }
 

@@ -41,6 +41,11 @@ pub struct Manifest {
     pub errors: Vec<ErrorRule>,
     /// Defects that can be switched on, for the reference client.
     pub defects: BTreeSet<String>,
+    /// Names of threads that keep house for the runtime, such as a virtual
+    /// machine's: in virtual time their waits do not hold the clock. As the kernel
+    /// has them, cut to 15 bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub soft_threads: Vec<String>,
 }
 
 /// What a client lacks for a case.
@@ -101,6 +106,7 @@ impl Manifest {
             policy: Policy::default(),
             errors: Vec::new(),
             defects: BTreeSet::new(),
+            soft_threads: Vec::new(),
         }
     }
 }

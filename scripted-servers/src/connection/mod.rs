@@ -306,7 +306,8 @@ impl<T: Transport> Connection<T> {
     /// peer's kernel has acknowledged, unless something was written since.
     fn fin_arrived(&self) -> Option<Duration> {
         let now = self.now();
-        let early = now.checked_sub(self.transport.since_acknowledgement()?)?;
+        let ago = self.transport.since_acknowledgement()?;
+        let early = self.server.cell.clock.shortly_before(now, ago);
         let is_last = self.handed_at < early && self.transport.peer() == Peer::Gone;
         (is_last && !self.draining).then(|| early.max(self.heard_at))
     }

@@ -105,22 +105,26 @@ pub(crate) fn receive(
     into: &mut [u8],
     called: Moment,
     empty_at: Duration,
+    clock: &dyn Clock,
 ) -> io::Result<(usize, io::Result<Duration>)> {
     let (read, stamp) = raw::receive(socket, into)?;
     if read == 0 {
         return Ok((0, Ok(called.cell)));
     }
-    let counted = || Ok(called.cell.saturating_sub(since_data(socket)?));
-    let arrived = match stamp.map(|stamp| called.on_cell_clock(stamp)) {
-        Some(stamped) if called.cell.saturating_sub(empty_at) < 2 * TICK => Ok(stamped),
-        Some(stamped) => counted().map(|counted: Duration| {
-            if counted + 2 * TICK < stamped {
-                counted + TICK
+    // Ages are compared, not times: a clock that jumps makes much of a tick.
+    let ago = |real| clock.before(called.cell, real);
+    let arrived = match stamp.map(|stamp| called.since(stamp)) {
+        // The wall clock was set back, or the stamp is of just now.
+        Some(Err(later)) => Ok(called.cell + later),
+        Some(Ok(stamped)) if called.cell.saturating_sub(empty_at) < 2 * TICK => Ok(ago(stamped)),
+        Some(Ok(stamped)) => since_data(socket).map(|counted| {
+            if counted > stamped + 2 * TICK {
+                ago(counted.saturating_sub(TICK))
             } else {
-                stamped
+                ago(stamped)
             }
         }),
-        None => counted().map(|counted| counted.saturating_sub(TICK)),
+        None => since_data(socket).map(|counted| clock.shortly_before(called.cell, counted + TICK)),
     };
     Ok((read, arrived))
 }
@@ -162,10 +166,12 @@ impl Moment {
         (Self { cell, wall }, clock.now().saturating_sub(cell))
     }
 
-    /// A time of the wall clock on the cell's clock; it may lie behind this
-    /// moment.
-    fn on_cell_clock(self, wall: Duration) -> Duration {
-        (self.cell + wall).saturating_sub(self.wall)
+    /// How long before this moment a time of the wall clock was; or, as an error,
+    /// how long after it.
+    fn since(self, wall: Duration) -> Result<Duration, Duration> {
+        self.wall
+            .checked_sub(wall)
+            .ok_or(wall.saturating_sub(self.wall))
     }
 }
 

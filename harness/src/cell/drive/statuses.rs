@@ -28,7 +28,10 @@ impl Driver<'_> {
                 run_delay_ns,
             } => {
                 let ago = crate::launch::monotonic_ns().saturating_sub(monotonic_ns);
-                let ended_at = self.clock.now().saturating_sub(Duration::from_nanos(ago));
+                let ago = Duration::from_nanos(ago);
+                let ended_at = self.clock.before(self.clock.now(), ago);
+                // What it left behind is killed now.
+                self.with_launcher = Some(self.clock.busy());
                 self.ended_at = Some(ended_at);
                 self.killed = killed;
                 self.processors.ended(run_delay_ns);
@@ -45,6 +48,7 @@ impl Driver<'_> {
 
     fn spawned(&mut self, pid: u32) {
         let now = self.clock.now();
+        self.with_launcher = None;
         self.ending.working(now);
         self.heard_at = now;
         self.processors.started(pid, now);

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, wait, waitid,
 };
 
 use crate::entry::Entry;
@@ -151,7 +151,7 @@ impl Session {
     /// Handles what has stopped. Tells whether anything has.
     fn handle_pending(&mut self) -> bool {
         for handled in 0..STOPS_AT_ONCE {
-            match waitpid(None, options(WaitOptions::NOHANG)) {
+            match wait(options(WaitOptions::NOHANG)) {
                 Ok(Some((pid, status))) => self.handle(pid.as_raw_nonzero().get(), status.as_raw()),
                 _ => return handled > 0,
             }
@@ -162,7 +162,7 @@ impl Session {
     /// Waits for a stop, for so long. Tells whether there was one.
     fn wait(&mut self, ns: u64) -> bool {
         self.ticker.arm(ns);
-        match waitpid(None, options(WaitOptions::empty())) {
+        match wait(options(WaitOptions::empty())) {
             Ok(Some((pid, status))) => {
                 self.handle(pid.as_raw_nonzero().get(), status.as_raw());
                 true
