@@ -25,6 +25,12 @@ pub trait Clock: Send + Sync + 'static {
     /// A guard to hold over real work. Not for waiting on a socket.
     fn busy(&self) -> Busy;
 
+    /// Waits so long in real time, and counts as work: for the kernel, whose own
+    /// timers know no other time.
+    fn wait_for_kernel(&self, real: Duration) -> Pin<Box<dyn Future<Output = Busy> + Send + '_>> {
+        self.sleep_until(self.now() + real)
+    }
+
     /// What this clock showed, so much real time before it showed `now`. The
     /// kernel tells how old things are, and knows of no other time.
     fn before(&self, now: Duration, real: Duration) -> Duration {

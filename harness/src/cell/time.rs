@@ -136,6 +136,18 @@ impl Clock for VirtualClock {
         counted(self.0.busy())
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the kernel's timers run in real time"
+    )]
+    fn wait_for_kernel(&self, real: Duration) -> Pin<Box<dyn Future<Output = Busy> + Send + '_>> {
+        let busy = self.busy();
+        Box::pin(async move {
+            tokio::time::sleep(real).await;
+            busy
+        })
+    }
+
     fn before(&self, now: Duration, real: Duration) -> Duration {
         self.0.before(now, real)
     }

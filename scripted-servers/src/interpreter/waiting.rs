@@ -19,6 +19,8 @@ const REST_DUE: Duration = Duration::from_secs(2);
 /// Settling ends after this, whatever still comes.
 const SETTLING: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(4);
+/// No kernel delays an acknowledgement for longer.
+const KERNELS_LONGEST: Duration = Duration::from_millis(500);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
@@ -26,21 +28,34 @@ const UNSEEN: &str = "whether the client still holds its end, and has read what 
     can not be seen: neither sock_diag nor /proc/net/tcp tells of it";
 
 /// Pauses between looks at a fact, each longer than the last.
-pub(super) struct Pauses(Duration);
+pub(super) struct Pauses {
+    next: Duration,
+    /// Waited so far for nothing but the kernel.
+    for_kernel: Duration,
+}
 
 impl Pauses {
     pub(super) fn new() -> Self {
-        Self(SHORTEST_PAUSE)
+        Self {
+            next: SHORTEST_PAUSE,
+            for_kernel: Duration::ZERO,
+        }
     }
 
     fn next(&mut self) -> Duration {
-        let pause = self.0;
-        self.0 = (pause * 2).min(LONGEST_PAUSE);
+        let pause = self.next;
+        self.next = (pause * 2).min(LONGEST_PAUSE);
         pause
     }
 }
 
 impl<T: Transport> Connection<T> {
+    /// Whether all that was sent has left, and only the acknowledgement of it is
+    /// to come: the peer's kernel delays that by a timer of its own.
+    fn waits_for_kernel(&self) -> bool {
+        self.transport.unacknowledged() > 0 && self.transport.unsent() == 0
+    }
+
     async fn sleep(&self, pause: Duration) {
         let at = self.now() + pause;
         let _busy = self.server.cell.clock.sleep_until(at).await;
@@ -105,7 +120,13 @@ impl<T: Transport> Connection<T> {
     /// wait, as they may carry the acknowledgement looked for.
     pub(super) async fn pause(&mut self, pauses: &mut Pauses) {
         let clock = self.server.cell.clock.clone();
-        let sleep = clock.sleep_until(clock.now() + pauses.next());
+        let pause = pauses.next();
+        let sleep = if self.waits_for_kernel() && pauses.for_kernel < KERNELS_LONGEST {
+            pauses.for_kernel += pause;
+            clock.wait_for_kernel(pause)
+        } else {
+            clock.sleep_until(clock.now() + pause)
+        };
         if self.transport.unread() > 0 || self.transport.ending().is_some() {
             let _busy = sleep.await;
             return;
