@@ -48,6 +48,7 @@ fn manifest() -> Manifest {
         policy: Policy::default(),
         errors: Vec::new(),
         defects: Default::default(),
+        soft_threads: Vec::new(),
     }
 }
 
