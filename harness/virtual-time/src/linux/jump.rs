@@ -2,6 +2,7 @@
 //! waits for.
 
 use crate::linux::calls;
+use crate::linux::processors::Processors;
 use crate::linux::procfs::{Doing, name};
 use crate::linux::session::{Session, nanos};
 use crate::linux::sockets::is_on_a_socket;
@@ -36,7 +37,7 @@ impl Session {
     /// Jumps if all are at rest and somebody waits for a time. Tells whether it
     /// has.
     pub(crate) fn try_jump(&mut self) -> bool {
-        if !self.is_at_rest() {
+        if !self.is_at_rest() || !self.nothing_is_under_way() {
             self.stuck_since = None;
             return false;
         }
@@ -63,6 +64,16 @@ impl Session {
         }
         self.move_timerfds(by);
         true
+    }
+
+    /// Whether all are still at rest when every processor has been seen to be done
+    /// with what it was at.
+    fn nothing_is_under_way(&mut self) -> bool {
+        let visited = self.processors.as_ref().is_some_and(Processors::visit);
+        if !visited {
+            self.doubt(Doubt::TracerFailed);
+        }
+        visited && self.is_at_rest()
     }
 
     fn nobody_waits_for_a_time(&mut self) {

@@ -15,6 +15,7 @@ mod filter;
 mod follow;
 mod jump;
 mod memory;
+mod processors;
 mod procfs;
 mod session;
 mod sockets;

@@ -18,6 +18,7 @@ use rustix::process::{
 
 use crate::entry::Entry;
 use crate::linux::gate::Gate;
+use crate::linux::processors::Processors;
 use crate::linux::procfs::ThreadFiles;
 use crate::linux::sys::Ticker;
 use crate::linux::tracee::{Process, Thread};
@@ -55,6 +56,7 @@ pub(crate) struct Session {
     pub(crate) processes: HashMap<i32, Process>,
     /// Threads of the servers.
     pub(crate) servers: HashMap<i32, ThreadFiles>,
+    pub(crate) processors: Option<Processors>,
     pub(crate) softnet: Option<File>,
     /// Real time since when all that is traced has not rested, and since when the
     /// servers have not.
@@ -90,6 +92,7 @@ impl Session {
             threads: BTreeMap::new(),
             processes: HashMap::new(),
             servers: HashMap::new(),
+            processors: Processors::own(),
             softnet: File::open("/proc/net/softnet_stat").ok(),
             restless_since: real_now(),
             servers_busy_since: None,
