@@ -136,7 +136,8 @@ pub(super) fn judge(expected: &RateExpected, of: &Of, case: &Case<'_>) -> Checke
             let before = begin.saturating_sub(micros(expected.per));
             let delay = case.facts.client.run_delay.between(before, end);
             let delay = Duration::from_micros(delay);
-            if delay > tolerance(expected.per) {
+            let holds = side(matcher, &least_meant(peak.len(), delay, expected.per));
+            if delay > tolerance(expected.per) && holds != Some(Ordering::Greater) {
                 out.doubt(format!(
                     "{} came within {per}, but the client was kept from running for {}",
                     peak.len(),
@@ -171,6 +172,15 @@ fn peak(arrivals: &[Mark], per_us: u64) -> &[Mark] {
         }
     }
     peak
+}
+
+/// How many of those that came together were at least meant for one stretch of
+/// time: a client that was kept from running for `delay` meant them for a stretch
+/// that is longer by as much, and so many such stretches cover that.
+fn least_meant(came: usize, delay: Duration, per: Duration) -> u64 {
+    let stretches = 1 + delay.as_micros().div_ceil(per.as_micros().max(1));
+    let stretches = u64::try_from(stretches).unwrap_or(u64::MAX);
+    (came as u64).div_ceil(stretches)
 }
 
 #[cfg(test)]
@@ -223,6 +233,9 @@ mod tests {
         let unsure = check(&story, None, between(None, Some(2)));
         assert_eq!((unsure.names().len(), unsure.doubts.len()), (0, 1));
         check(&story, None, exactly(3)).assert_good();
+        // Three that were meant for two stretches: two of them for one.
+        let sure = check(&story, None, between(None, Some(1)));
+        assert_eq!(sure.names(), [FindingName::OverBudget]);
     }
 
     #[test]
