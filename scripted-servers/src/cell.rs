@@ -46,10 +46,13 @@ pub(crate) fn start(
         .on_thread_park(move || record.flush())
         .build()?;
     let (sender, commands) = mpsc::unbounded_channel();
+    // A thread that has not had its first turn takes no part yet.
+    let starting = cell.clock.busy();
     let thread = std::thread::Builder::new()
         .name("scripted-servers".into())
         .spawn(move || {
             let _part = cell.clock.take_part();
+            drop(starting);
             runtime.block_on(run(cell, attended, commands));
         })?;
     Ok((sender, thread))

@@ -15,15 +15,15 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Access, access};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, WaitOptions, getpid, pidfd_open,
-    set_child_subreaper, setrlimit, setsid, waitid, waitpid,
+    Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, getpid, pidfd_open,
+    set_child_subreaper, setrlimit, setsid, waitid,
 };
 
 use virtual_time::Door;
 
 use super::end::{self, Reaped, Woken};
 use super::procfs::run_delay_ns;
-use super::tree::{Swept, sweep};
+use super::tree::{Swept, reap_one, sweep};
 use super::{GO, KILL, Status, monotonic_ns};
 
 /// The largest file that a client may write. An endless answer that is saved
@@ -223,13 +223,10 @@ fn wait(control: BorrowedFd<'_>, client: Pid) -> io::Result<Woken> {
     }
 }
 
-/// Reaps the client, which has ended or was killed. One in virtual time is seen
-/// to have ended a moment before there is something to reap: its tracer comes
-/// first, and ends with the harness at the latest.
+/// Reaps the client, which has ended or was killed.
 fn reap_client(pid: Pid) -> Reaped {
     let run_delay_ns = run_delay_ns(pid.as_raw_nonzero().get());
-    let waited = waitpid(Some(pid), WaitOptions::empty()).ok().flatten();
-    let (code, signal) = waited.map_or((None, None), |(_, status)| {
+    let (code, signal) = reap_one(pid).map_or((None, None), |status| {
         (status.exit_status(), status.terminating_signal())
     });
     Reaped {

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal, waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal,
+    waitpid,
 };
 
 use super::procfs::Stat;
@@ -149,20 +150,24 @@ fn reap(children: &[Stat], keep: Option<i32>) -> bool {
     none
 }
 
-/// Reaps a child that has ended. One in virtual time can only be reaped when its
-/// tracer has seen the end as well, which takes a moment.
-fn reap_one(pid: Pid) {
-    const LOOKS: usize = 100;
+/// Reaps a child that has ended: how it did; none where it can not be reaped in ten
+/// seconds. One in virtual time can only be reaped when its tracer has seen the end
+/// as well, which takes a moment.
+pub(super) fn reap_one(pid: Pid) -> Option<WaitStatus> {
+    const LOOKS: usize = 10_000;
     let millisecond = Timespec {
         tv_sec: 0,
         tv_nsec: 1_000_000,
     };
     for _ in 0..LOOKS {
-        if !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None)) {
-            return;
+        match waitpid(Some(pid), WaitOptions::NOHANG) {
+            Ok(None) => {}
+            Ok(Some((_, status))) => return Some(status),
+            Err(_) => return None,
         }
         let _ = poll(&mut [], Some(&millisecond));
     }
+    None
 }
 
 /// Waits for the end of a child, and tells whether it came.

@@ -38,6 +38,8 @@ pub(crate) struct ClientFacts {
     pub run_delay: RunDelay,
     /// Why its virtual time was not true.
     pub time_doubts: Vec<Told>,
+    /// Why it ran in real time where virtual time was asked for.
+    pub time_refused: Option<String>,
     /// What ended the cell; none: the record breaks off.
     pub ended_by: Option<(EndedBy, Mark)>,
     /// The time of the last entry.
@@ -119,7 +121,10 @@ impl ClientFacts {
                 let said = self.progress.entry(*call).or_default();
                 said.push((mark, state.clone()));
             }
-            ClientEvent::VirtualTime(told) => self.time_doubts.clone_from(&told.doubts),
+            ClientEvent::VirtualTime(told) => {
+                self.time_doubts.clone_from(&told.doubts);
+                self.time_refused.clone_from(&told.refused);
+            }
             ClientEvent::Spawned { .. } => {}
         }
     }
@@ -144,6 +149,9 @@ impl ClientFacts {
         }
         if self.swept > 0 {
             notes.push(format!("processes the client left behind: {}", self.swept));
+        }
+        if let Some(why) = &self.time_refused {
+            notes.push(format!("ran in real time: {why}"));
         }
         notes
     }

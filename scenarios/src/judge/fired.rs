@@ -14,17 +14,7 @@ use crate::template::Template;
 pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
     let servers = case.plan.servers.iter();
     let missing = servers.flat_map(|server| of_server(case, server));
-    missing
-        .chain(cancel::not_given(case))
-        .chain(untrue_times(case))
-        .collect()
-}
-
-/// Why virtual time was not true. No fault that waits for a time, and no limit of
-/// the client, can be taken to have happened when it should.
-fn untrue_times<'a>(case: &'a Case<'_>) -> impl Iterator<Item = String> + 'a {
-    let doubts = case.facts.client.time_doubts.iter();
-    doubts.map(|doubt| format!("virtual time: {} (seen {} times)", doubt.what, doubt.times))
+    missing.chain(cancel::not_given(case)).collect()
 }
 
 fn of_server(case: &Case<'_>, server: &ServerPlan) -> Vec<String> {

@@ -43,7 +43,7 @@ pub fn judge(
     cell.safety = weighed.verdict(Axis::Safety);
     cell.verdict = cell.conformance.max(cell.safety);
     cell.reason = weighed.reason();
-    let proved = weighed.unfired.is_empty();
+    let proved = weighed.unfired.is_empty() && weighed.untrue.is_empty();
     cell.findings = weighed
         .findings
         .into_iter()
@@ -114,8 +114,12 @@ struct Weighed {
     found: Vec<(FindingName, Option<u32>)>,
     /// Required faults that did not happen.
     unfired: Vec<String>,
-    /// Whether a call was to be cancelled and was not.
-    uncancelled: bool,
+    /// Why the cell's virtual time was not true: nobody knows which limit ran out
+    /// when it should.
+    untrue: Vec<String>,
+    /// Whether the client was not treated as the case says, a cancel not ordered or
+    /// a time not true, so that it may do more than it else would.
+    mistreated: bool,
     /// Why a must can not be decided, by axis.
     doubts: Vec<(Axis, String)>,
     notes: Vec<String>,
@@ -123,11 +127,16 @@ struct Weighed {
 
 impl Weighed {
     fn of(case: &Case<'_>) -> Self {
+        let times = case.facts.client.time_doubts.iter();
+        let untrue: Vec<String> = times
+            .map(|doubt| format!("virtual time is not to be trusted: {}", doubt.what))
+            .collect();
         let mut weighed = Self {
             findings: Vec::new(),
             found: Vec::new(),
             unfired: fired::missing(case),
-            uncancelled: cancel::not_given(case).is_some(),
+            mistreated: !untrue.is_empty() || cancel::not_given(case).is_some(),
+            untrue,
             doubts: Vec::new(),
             notes: Vec::new(),
         };
@@ -177,7 +186,7 @@ impl Weighed {
             if expectation.level == Level::Must {
                 self.found.push((raised.name, expectation.of.call));
             }
-            let in_any_case = raised.in_any_case && !(self.uncancelled && is_allowed_else(&raised));
+            let in_any_case = raised.in_any_case && !(self.mistreated && is_allowed_else(&raised));
             self.findings.push((raised.finding(&place), in_any_case));
         }
         for more in left_out {
@@ -213,7 +222,7 @@ impl Weighed {
         if musts().any(|(_, in_any_case)| *in_any_case) {
             return Verdict::Fail;
         }
-        if !self.unfired.is_empty() {
+        if !self.unfired.is_empty() || !self.untrue.is_empty() {
             return Verdict::Inconclusive;
         }
         if musts().next().is_some() {
@@ -226,6 +235,10 @@ impl Weighed {
     }
 
     fn reason(&self) -> Option<String> {
+        // Ours before the client's: what else is not known may come of it.
+        if !self.untrue.is_empty() {
+            return Some(self.untrue.join("; "));
+        }
         let mut reasons: Vec<&str> = Vec::new();
         if self.unfired.is_empty() {
             for (_, why) in &self.doubts {
@@ -248,8 +261,8 @@ impl Weighed {
     }
 }
 
-/// Whether a client that was not told to cancel may do this: what it may send
-/// more than once it then sends more often.
+/// Whether a client that was not told to cancel, or whose limit ran out too early,
+/// may do this: what it may send more than once it then sends more often.
 fn is_allowed_else(raised: &Raised) -> bool {
     raised.name == FindingName::OverBudget
 }

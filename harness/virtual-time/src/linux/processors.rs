@@ -4,7 +4,8 @@
 //! in the kernel, and what waits there is counted. What is being delivered at this
 //! moment is not: a processor of a virtual machine can stand still for
 //! milliseconds in the midst of it, while every thread sleeps. But no thread gets
-//! a processor before it is through. So to have run on each of them proves that
+//! a processor before it is through (where the kernel is not one for real-time work,
+//! which can put it off). So to have run on each of them proves that
 //! whatever was being delivered then has reached its socket, or is counted again.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

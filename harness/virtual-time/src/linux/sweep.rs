@@ -2,8 +2,8 @@
 //! between, the servers idle, and nothing under way in the kernel.
 //!
 //! Bytes over the loopback are delivered within the sender's call, or wait in a
-//! processor's backlog, which is looked at. So when nobody has run between two
-//! looks, nothing is in flight.
+//! processor's backlog, which is looked at. What a processor is delivering at the
+//! moment is not seen here; see `processors`.
 
 use crate::linux::procfs::{Doing, Seen, ThreadFiles, has_backlog};
 use crate::linux::session::{Session, nanos};

@@ -2,6 +2,7 @@
 //! expectation.
 
 mod fired;
+mod time;
 
 use std::time::Duration;
 
