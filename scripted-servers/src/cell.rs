@@ -148,7 +148,13 @@ async fn accept(server: Arc<Server>, listener: TcpListener, address: SocketAddr,
 fn serve(server: &Arc<Server>, (stream, peer): Accepted, own: SocketAddr, task: &Task) {
     let (number, entry, act) = server.accepted();
     server.tell(Some(number), None, What::Accepted { peer, act });
-    let transport = Tcp::new(stream, own, peer, server.cell.peers.clone());
+    let transport = Tcp::new(
+        stream,
+        own,
+        peer,
+        server.cell.peers.clone(),
+        &*server.cell.clock,
+    );
     let line = Connection::new(transport, server.clone(), number);
     tokio::spawn(connection(line, act, entry, task.clone()));
 }

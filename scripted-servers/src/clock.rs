@@ -6,6 +6,8 @@
 
 use std::any::Any;
 use std::future::Future;
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -48,18 +50,25 @@ pub trait Clock: Send + Sync + 'static {
     fn take_part(&self) -> Part {
         Part::default()
     }
+
+    /// Looks at this connection from `own` to `peer` as well, until what comes back
+    /// is dropped, which is to be before the socket is closed: the clock does not
+    /// jump while anything is on its way.
+    fn watch(&self, _socket: BorrowedFd<'_>, _own: SocketAddr, _peer: SocketAddr) -> Part {
+        Part::default()
+    }
 }
 
-/// A thread's part in a clock.
+/// A thread's or a connection's part in a clock.
 #[derive(Default)]
 #[must_use]
 pub struct Part {
-    _part: Option<Box<dyn Any>>,
+    _part: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Part {
     /// A part that ends when this is dropped.
-    pub fn new(part: impl Any) -> Self {
+    pub fn new(part: impl Any + Send + Sync) -> Self {
         Self {
             _part: Some(Box::new(part)),
         }

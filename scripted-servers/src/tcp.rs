@@ -14,13 +14,15 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Part};
 use crate::event::Ending;
 use crate::kernel::{self, Moment, Peer, Peers, TcpState};
 use crate::transport::Transport;
 
 /// One accepted connection.
 pub(crate) struct Tcp {
+    /// Ends before the socket does.
+    watched: Option<Part>,
     stream: Option<TcpStream>,
     own: SocketAddr,
     peer: SocketAddr,
@@ -42,8 +44,10 @@ impl Tcp {
         own: SocketAddr,
         peer: SocketAddr,
         peers: Arc<Peers>,
+        clock: &dyn Clock,
     ) -> Self {
         Self {
+            watched: Some(clock.watch(stream.as_fd(), own, peer)),
             stream: Some(stream),
             own,
             peer,
@@ -274,6 +278,7 @@ impl Transport for Tcp {
     }
 
     fn close(&mut self) {
+        self.watched = None;
         self.stream = None;
     }
 
@@ -289,6 +294,7 @@ impl Transport for Tcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::RealClock;
 
     #[tokio::test]
     async fn what_the_kernel_does_not_tell_is_in_doubt_and_no_fact() {
@@ -300,11 +306,12 @@ mod tests {
             ("FIONREAD", |tcp| tcp.unread() == 0),
             ("TCP_INFO", |tcp| tcp.ending() == Some(Ending::Reset)),
         ];
+        let clock = RealClock::start();
         for (name, ask) in questions {
             let stream = std::net::TcpStream::from(socket.try_clone().unwrap());
             let stream = TcpStream::from_std(stream).unwrap();
             let nobody = SocketAddr::from(([127, 0, 0, 1], 1));
-            let tcp = Tcp::new(stream, nobody, nobody, Arc::new(Peers::new()));
+            let tcp = Tcp::new(stream, nobody, nobody, Arc::new(Peers::new()), &*clock);
             assert_eq!(tcp.doubt(), None);
             assert!(ask(&tcp), "an answer that makes nobody wait");
             let doubt = tcp.doubt().unwrap();

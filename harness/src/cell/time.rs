@@ -5,7 +5,8 @@
 
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -158,6 +159,10 @@ impl Clock for VirtualClock {
 
     fn take_part(&self) -> Part {
         Part::new(self.0.sweep_this_thread())
+    }
+
+    fn watch(&self, socket: BorrowedFd<'_>, own: SocketAddr, peer: SocketAddr) -> Part {
+        Part::new(self.0.watch(socket.as_raw_fd(), own, peer))
     }
 }
 

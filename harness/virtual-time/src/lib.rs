@@ -33,7 +33,7 @@ pub use options::Options;
 pub use record::{Counted, Doubt, Held, Note, TimeRecord};
 pub use timeline::Timeline;
 pub use unavailable::Unavailable;
-pub use virtual_time::{Busy, Sleep, Sleeper, Swept, VirtualTime};
+pub use virtual_time::{Busy, Sleep, Sleeper, Swept, VirtualTime, Watched};
 pub use voter::Voter;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

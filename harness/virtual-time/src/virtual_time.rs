@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,7 @@ pub struct VirtualTime {
     busy: Arc<AtomicUsize>,
     sleepers: Mutex<Sleepers>,
     threads: Mutex<BTreeSet<i32>>,
+    sockets: Mutex<BTreeMap<i32, (SocketAddr, SocketAddr)>>,
 }
 
 type Wake = Box<dyn FnOnce(Busy) + Send>;
@@ -82,6 +84,21 @@ impl Drop for Swept {
     }
 }
 
+/// A connection that is looked at, until this is dropped. To be dropped before the
+/// descriptor is closed.
+#[derive(Debug)]
+#[must_use]
+pub struct Watched {
+    time: Arc<VirtualTime>,
+    socket: i32,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        lock(&self.time.sockets).remove(&self.socket);
+    }
+}
+
 impl VirtualTime {
     /// A time that begins now.
     pub fn begin() -> Arc<Self> {
@@ -90,6 +107,7 @@ impl VirtualTime {
             busy: Arc::default(),
             sleepers: Mutex::default(),
             threads: Mutex::default(),
+            sockets: Mutex::default(),
         })
     }
 
@@ -187,6 +205,17 @@ impl VirtualTime {
         self.sweep_thread(tid)
     }
 
+    /// Has the connection behind this descriptor, from `own` to `peer`, looked at, so
+    /// that what is on its way is known. Without, the tracer finds out at greater
+    /// cost.
+    pub fn watch(self: &Arc<Self>, socket: i32, own: SocketAddr, peer: SocketAddr) -> Watched {
+        lock(&self.sockets).insert(socket, (own, peer));
+        Watched {
+            time: self.clone(),
+            socket,
+        }
+    }
+
     /// As [`VirtualTime::sweep_this_thread`], for the thread with this kernel id.
     pub fn sweep_thread(self: &Arc<Self>, tid: i32) -> Swept {
         lock(&self.threads).insert(tid);
@@ -198,6 +227,12 @@ impl VirtualTime {
 }
 
 impl Voter for VirtualTime {
+    fn sockets(&self, look: &mut dyn FnMut(i32, SocketAddr, SocketAddr)) {
+        for (socket, (own, peer)) in &*lock(&self.sockets) {
+            look(*socket, *own, *peer);
+        }
+    }
+
     fn timeline(&self) -> &Timeline {
         &self.timeline
     }

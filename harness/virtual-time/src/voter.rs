@@ -1,6 +1,8 @@
 //! What the tracer needs from all that takes part in a cell without being
 //! traced: the scripted servers and whoever waits on their behalf.
 
+use std::net::SocketAddr;
+
 use crate::timeline::Timeline;
 
 /// All participants of a cell together. Times are nanoseconds since the cell
@@ -23,6 +25,10 @@ pub trait Voter: Send + Sync {
     /// Wakes all who wait for a time up to `now`, after it has counted each of
     /// them as busy. Tells how many.
     fn advance_to(&self, now: u64) -> usize;
+
+    /// Has `look` see each connection that is served: its descriptor in this
+    /// process, which is not closed meanwhile, its own address and its peer's.
+    fn sockets(&self, look: &mut dyn FnMut(i32, SocketAddr, SocketAddr));
 
     /// Kernel ids of the threads that run server code. They are looked at as
     /// the client's are.

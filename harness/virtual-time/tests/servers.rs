@@ -7,13 +7,14 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use support::{CLIENT, can_trace, installed, run_in, within};
-use virtual_time::{Options, VirtualTime, Voter};
+use virtual_time::{Options, VirtualTime, Voter, Watched};
 
 /// What the server does with a request.
 #[derive(Clone, Copy)]
@@ -45,8 +46,11 @@ impl Server {
         let is_over = Arc::new(AtomicBool::new(false));
         let requests: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let (shared, over, seen) = (time.clone(), is_over.clone(), requests.clone());
+        // Until the thread is listed nobody would see that it is to run.
+        let starts = time.busy();
         let thread = std::thread::spawn(move || {
             let _swept = shared.sweep_this_thread();
+            drop(starts);
             loop {
                 let (stream, _) = listener.accept().unwrap();
                 if over.load(Ordering::SeqCst) {
@@ -84,6 +88,11 @@ impl Drop for Server {
     }
 }
 
+fn watch(time: &Arc<VirtualTime>, stream: &TcpStream) -> Watched {
+    let (own, peer) = (stream.local_addr().unwrap(), stream.peer_addr().unwrap());
+    time.watch(stream.as_raw_fd(), own, peer)
+}
+
 /// One connection: requests without bodies, and whole answers.
 fn serve(
     time: &Arc<VirtualTime>,
@@ -92,6 +101,7 @@ fn serve(
     requests: &Mutex<Vec<Duration>>,
 ) {
     stream.set_nodelay(true).unwrap();
+    let _watched = watch(time, &stream);
     let mut received = Vec::new();
     while !received.ends_with(b"\r\n\r\n") {
         let mut chunk = [0; 4096];
@@ -318,12 +328,14 @@ fn bytes_that_the_kernel_holds_back_are_waited_for() {
     let time = VirtualTime::begin();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let shared = time.clone();
+    let (shared, starts) = (time.clone(), time.busy());
     // It answers each two bytes with one, so that its acknowledgements are
     // delayed: they are to go with the answers.
     let server = std::thread::spawn(move || {
         let _swept = shared.sweep_this_thread();
+        drop(starts);
         let (mut stream, _) = listener.accept().unwrap();
+        let _watched = watch(&shared, &stream);
         let mut answered = 0;
         while stream.read_exact(&mut [0; 2]).is_ok() {
             stream.write_all(b"c").unwrap();

@@ -209,9 +209,9 @@ impl Call {
         WAITS_FOR_EVENTS.contains(&self.nr) || self.always_sleeps() || self.is_timed_wait()
     }
 
-    /// Whether a thread that is blocked in this call is certainly asleep, and
-    /// not, say, waiting for a disk.
-    pub(crate) fn always_sleeps(&self) -> bool {
+    /// Whether a thread that is blocked in this call waits for an event of any
+    /// kind, with a timeout or without.
+    fn always_sleeps(&self) -> bool {
         matches!(
             self.nr,
             FUTEX

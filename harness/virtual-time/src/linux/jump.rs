@@ -6,6 +6,7 @@ use crate::linux::processors::Processors;
 use crate::linux::procfs::{Doing, name};
 use crate::linux::session::{Session, nanos};
 use crate::linux::sockets::is_on_a_socket;
+use crate::linux::traffic::Traffic;
 use crate::record::Doubt;
 use crate::timeline::real_now;
 
@@ -33,31 +34,30 @@ impl Earliest {
     }
 }
 
+/// What all wait for, if they are at rest.
+#[derive(Default)]
+struct Waits {
+    hard: Earliest,
+    /// Of threads whose waits do not hold time.
+    soft: Earliest,
+    /// Time must not be moved now.
+    some_stay_real: bool,
+    doubts: Vec<Doubt>,
+}
+
+impl Waits {
+    fn earliest(&self) -> Option<(u64, Holder)> {
+        self.hard.0.or(self.soft.0)
+    }
+}
+
 impl Session {
     /// Jumps if all are at rest and somebody waits for a time. Tells whether it
     /// has.
     pub(crate) fn try_jump(&mut self) -> bool {
-        if !self.is_at_rest() || !self.nothing_is_under_way() {
-            self.stuck_since = None;
-            return false;
-        }
-        self.restless_since = real_now();
-        let Some(earliest) = self.earliest() else {
+        let Some(by) = self.jump_at_rest() else {
             return false;
         };
-        let Some((deadline, holder)) = earliest.0 else {
-            self.nobody_waits_for_a_time();
-            return false;
-        };
-        self.stuck_since = None;
-        let now = self.now();
-        let by = deadline.saturating_sub(now);
-        if by < NEAR_NS || self.sockets_hold_back(by) {
-            return false;
-        }
-        let at = now - self.voter.timeline().began();
-        let holder = self.describe(holder);
-        self.record.jumped(at, by, || holder);
         self.voter.timeline().jump(by);
         for process in self.processes.keys().copied().collect::<Vec<_>>() {
             self.tell_offset(process);
@@ -66,14 +66,57 @@ impl Session {
         true
     }
 
-    /// Whether all are still at rest when every processor has been seen to be done
-    /// with what it was at.
-    fn nothing_is_under_way(&mut self) -> bool {
-        let visited = self.processors.as_ref().is_some_and(Processors::visit);
-        if !visited {
-            self.doubt(Doubt::TracerFailed);
+    /// How far to jump; none when not all are at rest, or nobody waits for a time.
+    fn jump_at_rest(&mut self) -> Option<u64> {
+        let Some(first) = self.look_for_rest() else {
+            self.stuck_since = None;
+            return None;
+        };
+        let waits = self.waits();
+        // The kernel works on, and may have delivered something and woken somebody
+        // until these looks: who is found by the second one.
+        let is_under_way = waits.earliest().is_some() && self.is_anything_under_way();
+        if !self.is_still_at_rest(&first) {
+            self.stuck_since = None;
+            return None;
         }
-        visited && self.is_at_rest()
+        self.restless_since = real_now();
+        let earliest = waits.earliest();
+        for doubt in waits.doubts {
+            self.doubt(doubt);
+        }
+        // A timer that is gone may have been the earliest.
+        if waits.some_stay_real || self.drop_closed_timers() {
+            return None;
+        }
+        let Some((deadline, holder)) = earliest else {
+            self.nobody_waits_for_a_time();
+            return None;
+        };
+        self.stuck_since = None;
+        let now = self.now();
+        let by = deadline.saturating_sub(now);
+        if by < NEAR_NS || is_under_way {
+            return None;
+        }
+        let at = now - self.voter.timeline().began();
+        let holder = self.describe(holder);
+        self.record.jumped(at, by, || holder);
+        Some(by)
+    }
+
+    /// Whether something is on its way that is to be waited for. What is not has
+    /// reached its socket when this returns, or waits in a backlog.
+    fn is_anything_under_way(&mut self) -> bool {
+        let traffic = self.traffic();
+        if self.waits_for_held_back(traffic) {
+            return true;
+        }
+        if traffic == Traffic::Still || self.processors.as_ref().is_some_and(Processors::visit) {
+            return false;
+        }
+        self.doubt(Doubt::TracerFailed);
+        true
     }
 
     fn nobody_waits_for_a_time(&mut self) {
@@ -85,37 +128,39 @@ impl Session {
         }
     }
 
-    /// The earliest deadline of all. None: time must not be moved now.
-    fn earliest(&mut self) -> Option<Earliest> {
-        let (mut hard, mut soft) = (Earliest::default(), Earliest::default());
+    fn waits(&mut self) -> Waits {
+        let mut waits = Waits::default();
         for tid in self.threads.keys().copied().collect::<Vec<_>>() {
-            self.deadline_of(tid, &mut hard, &mut soft)?;
+            self.add_wait(tid, &mut waits);
         }
-        self.drop_closed_timers();
         let now = self.now();
         if let Some(left) = self.next_timerfd() {
-            hard.or(now.saturating_add(left), Holder::TimerFd);
+            let deadline = now.saturating_add(left);
+            waits.hard.or(deadline, Holder::TimerFd);
         }
         for (process, state) in &self.processes {
             if let Some(alarm) = state.alarm {
-                hard.or(alarm.deadline, Holder::Alarm(*process));
+                waits.hard.or(alarm.deadline, Holder::Alarm(*process));
             }
         }
         if let Some(deadline) = self.voter.next_deadline() {
             let began = self.voter.timeline().began();
-            hard.or(began.saturating_add(deadline), Holder::Servers);
+            let deadline = began.saturating_add(deadline);
+            waits.hard.or(deadline, Holder::Servers);
         }
-        Some(if hard.0.is_some() { hard } else { soft })
+        waits
     }
 
-    /// Adds a thread's deadline, if it has one. None: time must not be moved now.
-    fn deadline_of(&mut self, tid: i32, hard: &mut Earliest, soft: &mut Earliest) -> Option<()> {
-        let thread = self.threads.get(&tid)?;
+    /// Adds what a thread waits for.
+    fn add_wait(&mut self, tid: i32, waits: &mut Waits) {
+        let Some(thread) = self.threads.get(&tid) else {
+            return;
+        };
         let Doing::Blocked(call) = thread.doing else {
-            return Some(());
+            return;
         };
         if thread.is_stopped {
-            return Some(());
+            return;
         }
         let is_soft = thread.is_soft;
         let wait = match thread.current_wait() {
@@ -125,21 +170,26 @@ impl Session {
             _ => None,
         };
         match wait {
-            Some(wait) if wait.stays_real => return None,
+            Some(wait) if wait.stays_real => waits.some_stay_real = true,
             Some(wait) => {
-                let earliest = if is_soft { soft } else { hard };
+                let earliest = if is_soft {
+                    &mut waits.soft
+                } else {
+                    &mut waits.hard
+                };
                 earliest.or(wait.deadline, Holder::Thread(tid));
             }
             None if call.is_timed_wait() => {
-                self.doubt(Doubt::UnrecordedWait(calls::name(call.nr)));
-                return None;
+                waits.some_stay_real = true;
+                let doubt = Doubt::UnrecordedWait(calls::name(call.nr));
+                waits.doubts.push(doubt);
             }
             None if !call.is_known_wait() => {
-                self.doubt(Doubt::UnknownWait(calls::name(call.nr)));
+                let doubt = Doubt::UnknownWait(calls::name(call.nr));
+                waits.doubts.push(doubt);
             }
             None => {}
         }
-        Some(())
     }
 
     fn describe(&self, holder: Holder) -> (String, String) {

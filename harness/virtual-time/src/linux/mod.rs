@@ -7,6 +7,7 @@
 
 pub(crate) mod gate;
 pub(crate) mod tracer;
+mod traffic;
 
 mod blob;
 mod calls;

@@ -1,76 +1,70 @@
 //! What sockets have to do with time: their timeouts (SO_RCVTIMEO, SO_SNDTIMEO)
-//! and the bytes that they hold back.
+//! and what is on its way between them.
 //!
 //! A read of a socket looks like any other, so nothing stops; a thread that is
 //! found in one is asked about, but only in processes that have ever set such a
 //! timeout.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::net::sockopt::{Timeout, socket_timeout};
+use rustix::net::sockopt::{Timeout, socket_domain, socket_timeout};
+use rustix::net::{AddressFamily, getpeername, getsockname};
 
 use crate::linux::calls::{self, Call};
 use crate::linux::procfs::{Doing, descriptors};
 use crate::linux::session::{Session, nanos};
-use crate::linux::sys::{Sending, sending};
+use crate::linux::sys::tcp_info;
 use crate::linux::tracee::Wait;
+use crate::linux::traffic::{Address, End, Traffic, address};
 use crate::record::Note;
 use crate::timeline::real_now;
 
-/// Waits that are shorter end before the kernel could matter; they are not worth
-/// the look.
-const LOOK_NS: u64 = 10_000_000;
-
 /// The kernel sends held-back bytes when it has got an acknowledgement, which the
-/// peer's kernel delays by at most 200 ms.
-const HOLD_NS: u64 = 250_000_000;
+/// peer's kernel delays by at most 200 ms. This is far beyond: somebody drops
+/// packets.
+const HOLD_NS: u64 = 1_000_000_000;
 
 impl Session {
-    /// Whether a socket of the client holds bytes back, in real time: Nagle's
-    /// algorithm keeps a small part until the one before it was acknowledged, and
-    /// the peer's kernel is slow to do that on purpose. All seem to be at rest
-    /// then, but bytes are under way. Those that stay longer wait for a peer that
-    /// does not read.
-    pub(crate) fn sockets_hold_back(&mut self, by: u64) -> bool {
-        if by < LOOK_NS {
-            return false;
-        }
-        let mut held_back = None;
+    /// What is on its way between the sockets of the programs and of the servers.
+    pub(crate) fn traffic(&mut self) -> Traffic {
+        let (mut ends, mut others) = (Vec::new(), Traffic::Still);
         for process in self.processes.keys().copied().collect::<Vec<_>>() {
-            for socket in self.sockets_that_hold_back(process) {
-                held_back = Some(held_back.unwrap_or(0) + socket.progress);
+            for number in sockets(process) {
+                // One that is closed just now is unclear as well.
+                match self.duplicate(process, number).ok().map(|own| asked(&own)) {
+                    Some(Asked::End(end)) => ends.push(end),
+                    Some(Asked::Local) => {}
+                    Some(Asked::Other) | None => others = Traffic::Unclear,
+                }
             }
         }
-        let now = real_now();
-        let Some(progress) = held_back else {
+        self.voter.sockets(&mut |number, own, peer| {
+            ends.extend(tcp_info(number).map(|info| End {
+                info,
+                addresses: Some((address(own), address(peer))),
+            }));
+        });
+        Traffic::between(&ends).and(others)
+    }
+
+    /// Whether time has to wait for bytes that the kernel holds back: all seem to
+    /// be at rest then, but bytes are under way. Those that stay too long are lost.
+    pub(crate) fn waits_for_held_back(&mut self, traffic: Traffic) -> bool {
+        let Traffic::HeldBack(progress) = traffic else {
             self.held_back = None;
             return false;
         };
-        match self.held_back {
-            Some((before, since)) if before == progress => {
-                let is_for_long = now - since >= HOLD_NS;
-                if is_for_long {
-                    self.note(Note::UnsentBytesJumpedOver);
-                }
-                !is_for_long
-            }
-            _ => {
-                self.held_back = Some((progress, now));
-                true
-            }
-        }
-    }
-
-    fn sockets_that_hold_back(&mut self, process: i32) -> Vec<Sending> {
-        let is_socket = |number: &String| {
-            let link = std::fs::read_link(format!("/proc/{process}/fd/{number}"));
-            link.is_ok_and(|link| link.as_os_str().as_encoded_bytes().starts_with(b"socket:"))
+        let now = real_now();
+        let since = match self.held_back {
+            Some((before, since)) if before == progress => since,
+            _ => now,
         };
-        let sockets = descriptors(process).into_iter().filter(is_socket);
-        let numbers = sockets.filter_map(|number| number.parse().ok());
-        let duplicates = numbers.filter_map(|number| self.duplicate(process, number).ok());
-        let sending = duplicates.filter_map(|socket| sending(socket.as_fd()));
-        sending.filter(|sending| sending.unsent > 0).collect()
+        self.held_back = Some((progress, since));
+        let is_lost = now - since >= HOLD_NS;
+        if is_lost {
+            self.note(Note::UnsentBytesJumpedOver);
+        }
+        !is_lost
     }
 
     /// A process sets a timeout of some socket.
@@ -135,4 +129,39 @@ fn timeout_of(call: &Call) -> Option<Timeout> {
 /// Whether a call ends by a socket's timeout.
 pub(crate) fn is_on_a_socket(call: &Call) -> bool {
     timeout_of(call).is_some()
+}
+
+/// What a socket of a program is.
+enum Asked {
+    End(End),
+    /// What is sent over it is there at once.
+    Local,
+    Other,
+}
+
+fn asked(socket: &OwnedFd) -> Asked {
+    match (tcp_info(socket.as_raw_fd()), socket_domain(socket)) {
+        (Some(info), _) => Asked::End(End {
+            info,
+            addresses: addresses(socket),
+        }),
+        (None, Ok(AddressFamily::UNIX | AddressFamily::NETLINK)) => Asked::Local,
+        _ => Asked::Other,
+    }
+}
+
+fn addresses(socket: &OwnedFd) -> Option<(Address, Address)> {
+    let own = getsockname(socket).ok()?.try_into().ok()?;
+    let peer = getpeername(socket).ok()??.try_into().ok()?;
+    Some((address(own), address(peer)))
+}
+
+/// The numbers of a process's descriptors that are sockets.
+fn sockets(process: i32) -> Vec<i32> {
+    let is_socket = |number: &String| {
+        let link = std::fs::read_link(format!("/proc/{process}/fd/{number}"));
+        link.is_ok_and(|link| link.as_os_str().as_encoded_bytes().starts_with(b"socket:"))
+    };
+    let sockets = descriptors(process).into_iter().filter(is_socket);
+    sockets.filter_map(|number| number.parse().ok()).collect()
 }

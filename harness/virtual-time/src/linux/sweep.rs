@@ -1,30 +1,41 @@
 //! Whether all are at rest: every thread asleep, twice, without having run in
 //! between, the servers idle, and nothing under way in the kernel.
 //!
-//! Bytes over the loopback are delivered within the sender's call, or wait in a
-//! processor's backlog, which is looked at. What a processor is delivering at the
-//! moment is not seen here; see `processors`.
+//! Packets that wait in a processor's backlog are looked at here. For what is on its
+//! way otherwise see `traffic` and `processors`.
 
 use crate::linux::procfs::{Doing, Seen, ThreadFiles, has_backlog};
 use crate::linux::session::{Session, nanos};
 use crate::record::Doubt;
 use crate::timeline::real_now;
 
+/// How often each thread of the servers had run when all were first found asleep.
+pub(crate) struct FirstLook(Vec<(i32, u64)>);
+
 impl Session {
-    /// Whether all are at rest. What every thread was found in stands in its
-    /// [`Thread`](crate::linux::tracee::Thread).
-    pub(crate) fn is_at_rest(&mut self) -> bool {
+    /// The first of the two looks: none when somebody runs. What every thread was
+    /// found in stands in its [`Thread`](crate::linux::tracee::Thread).
+    ///
+    /// Whatever a jump depends on is looked at between this and
+    /// [`is_still_at_rest`](Self::is_still_at_rest): it is true for one point of
+    /// time only if nobody has run meanwhile.
+    pub(crate) fn look_for_rest(&mut self) -> Option<FirstLook> {
         if !self.servers_are_quiet() {
-            return false;
+            return None;
         }
-        let Some(servers) = self.look_at_servers() else {
-            return false;
-        };
+        let servers = self.look_at_servers()?;
         let tids: Vec<i32> = self.threads.keys().copied().collect();
-        self.look_at_threads(&tids)
-            && !self.has_backlog()
+        let none_runs = self.look_at_threads(&tids) && !self.has_backlog();
+        none_runs.then_some(FirstLook(servers))
+    }
+
+    /// The second look: whether nobody has run since the first one, and nothing
+    /// is under way.
+    pub(crate) fn is_still_at_rest(&mut self, first: &FirstLook) -> bool {
+        let tids: Vec<i32> = self.threads.keys().copied().collect();
+        !self.has_backlog()
             && tids.iter().all(|tid| self.is_as_it_was(*tid))
-            && self.look_at_servers() == Some(servers)
+            && self.look_at_servers().as_ref() == Some(&first.0)
             && !self.has_backlog()
             && self.voter.is_quiet()
             && !Self::has_pending_stop()
@@ -91,7 +102,7 @@ impl Session {
         };
         let seen = files.look();
         let is_asleep = match seen.doing {
-            Doing::Blocked(call) => call.always_sleeps() || files.state() == Some('S'),
+            Doing::Blocked(_) => files.state() == Some('S'),
             _ => true,
         };
         is_asleep.then_some(seen)
@@ -158,13 +169,15 @@ impl Session {
         let Doing::Blocked(call) = seen.doing else {
             return true;
         };
-        let state = || thread.files.as_ref().and_then(ThreadFiles::state);
-        // Others may wait for a disk. A process that has started another one is
-        // held, not to be interrupted, until that has become a program.
-        thread.is_stopped
-            || call.always_sleeps()
-            || state() == Some('S')
-            || call.starts_a_process() && state() == Some('D')
+        if thread.is_stopped {
+            return true;
+        }
+        // One that is being woken by another processor still looks blocked, and
+        // only its state tells. Others may wait for a disk. A process that has
+        // started another one is held, not to be interrupted, until that has
+        // become a program.
+        let state = thread.files.as_ref().and_then(ThreadFiles::state);
+        state == Some('S') || call.starts_a_process() && state == Some('D')
     }
 
     /// What a thread does.
@@ -177,7 +190,7 @@ impl Session {
             return ended;
         };
         if thread.files.is_none() {
-            match ThreadFiles::open(&format!("/proc/{tid}")) {
+            match ThreadFiles::open(&format!("/proc/{tid}/task/{tid}")) {
                 Ok(files) => thread.files = Some(files),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return ended,
                 Err(_) => {

@@ -148,9 +148,10 @@ impl Session {
         pidfd_getfd(pidfd.as_fd(), number, PidfdGetfdFlags::empty())
     }
 
-    /// Forgets timers that were closed: they must not hold time.
-    pub(crate) fn drop_closed_timers(&mut self) {
-        let mut is_lost = false;
+    /// Forgets timers that were closed: they must not hold time. Tells whether
+    /// there were any.
+    pub(crate) fn drop_closed_timers(&mut self) -> bool {
+        let (mut is_lost, mut is_any_dropped) = (false, false);
         for (process, state) in &mut self.processes {
             let is_timer = |number: &str| {
                 let link = std::fs::read_link(format!("/proc/{process}/fd/{number}"));
@@ -163,6 +164,7 @@ impl Session {
                 was_set |= !stays && left(&timer.file).is_some();
                 stays
             });
+            is_any_dropped |= state.timers.len() < count;
             if state.timers.len() < count && was_set {
                 // It may live on under a number that we have not seen it set by.
                 let known = |number: &str| {
@@ -179,6 +181,7 @@ impl Session {
         if is_lost {
             self.doubt(Doubt::UnfollowedTimer);
         }
+        is_any_dropped
     }
 
     /// After how long the next timerfd is due.

@@ -16,5 +16,5 @@ pub(crate) use child::{before_exec, fork_and_run};
 pub(crate) use ptrace::{
     Regs, detach, event_message, get_regs, interrupt, listen, resume, seize, set_regs,
 };
-pub(crate) use socket::{Sending, sending};
+pub(crate) use socket::{TcpInfo, tcp_info};
 pub(crate) use ticker::Ticker;
