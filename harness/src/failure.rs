@@ -31,6 +31,22 @@ impl Failure {
         }
     }
 
+    /// Clients that can not be built, each with why; the compilers' lines stay lines.
+    pub fn broken_build(clients: &[(&str, &str)]) -> Self {
+        let told = clients.iter().map(|(name, why)| {
+            let lines: Vec<_> = why.lines().map(one_line).collect();
+            format!(
+                "the client `{}` can not be built: {}",
+                one_line(name),
+                lines.join("\n    ")
+            )
+        });
+        Self {
+            exit: Exit::CellError,
+            message: told.collect::<Vec<_>>().join("\n"),
+        }
+    }
+
     /// A place that the command line names for results takes none.
     pub fn place(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::usage(format!(

@@ -19,6 +19,9 @@ pub struct Surroundings {
     pub wirefault: PathBuf,
     /// The source tree that this program was built from.
     pub built_from: PathBuf,
+    /// Where what can be made again is kept: `wirefault` in the user's folder for
+    /// such things; none where the environment names no such folder.
+    pub cache: Option<PathBuf>,
     /// Columns of the terminal.
     pub width: usize,
     /// Whether results go to a terminal.
@@ -50,6 +53,7 @@ impl Surroundings {
                 .unwrap_or_default(),
             wirefault: std::env::current_exe()?,
             built_from: built_from(),
+            cache: cache(),
             width: columns
                 .or_else(terminal_width)
                 .unwrap_or(WIDTH_WITHOUT_TERMINAL)
@@ -69,6 +73,18 @@ fn built_from() -> PathBuf {
     crate_folder
         .parent()
         .map_or_else(|| crate_folder.clone(), PathBuf::from)
+}
+
+/// The XDG Base Directory Specification passes over what is no whole path.
+/// A folder that everybody can write to is none: what lies there is started.
+fn cache() -> Option<PathBuf> {
+    let folder = |name| {
+        let folder = std::env::var_os(name).map(PathBuf::from);
+        folder.filter(|folder| folder.is_absolute())
+    };
+    let folder =
+        folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
+    folder.map(|folder| folder.join("wirefault"))
 }
 
 fn terminal_width() -> Option<usize> {

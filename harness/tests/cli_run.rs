@@ -248,6 +248,45 @@ fn an_adapter_that_breaks_ends_with_7_and_its_stderr_is_shown_harmlessly() {
 }
 
 #[test]
+fn a_client_that_is_compiled_is_compiled_once_and_runs() {
+    let bench = Workbench::with_cut();
+    bench.add_bad_client("retries-post-on-close");
+    let text = bench.read("clients/bad/bad.yaml");
+    let start = "start:\n  build: { sources: [go], run: [sh, -c, 'chmod +x go; echo >> ../../../../count'] }\n";
+    let text = text.replace("start:\n", start);
+    let text = text.replacen("\"{wirefault}\",", "\"{built}/go\", \"{wirefault}\",", 1);
+    bench.write("clients/bad/bad.yaml", &text);
+    bench.write("clients/bad/go", "#!/bin/sh\nexec \"$@\"\n");
+    for _ in 0..2 {
+        let done = bench.run(RUN_BAD);
+        assert!(done.stdout.contains("duplicate-effect"), "{done:?}");
+        std::fs::remove_dir_all(bench.path().join("out")).unwrap();
+    }
+    assert_eq!(bench.read("count"), "\n");
+}
+
+#[test]
+fn a_build_that_fails_ends_the_run_with_the_words_of_the_compiler() {
+    let bench = Workbench::with_cut();
+    bench.add_bad_client("retries-post-on-close");
+    let text = bench.read("clients/bad/bad.yaml");
+    let start = "start:\n  build: { sources: [go], run: [sh, -c, 'cat go >&2; exit 3'] }\n";
+    bench.write("clients/bad/bad.yaml", &text.replace("start:\n", start));
+    bench.write(
+        "clients/bad/go",
+        "go:1: what is this?\n\u{1b}[2Jgo:2: and this?\n",
+    );
+    bench
+        .run(RUN_BAD)
+        .ends_with(7)
+        .complains("the client `bad` can not be built: `sh -c cat go >&2; exit 3` fails")
+        .complains("    go:1: what is this?\n    \\u{1b}[2Jgo:2: and this?");
+    bench
+        .run(&["doctor"])
+        .says("can not run: `sh -c cat go >&2; exit 3` fails");
+}
+
+#[test]
 fn several_reports_come_from_one_run() {
     let bench = Workbench::with_cut();
     let mut args = RUN_GOOD.to_vec();

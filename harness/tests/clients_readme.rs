@@ -45,8 +45,8 @@ fn with_suite() -> Workbench {
 
 /// The whole manifests, with the path in the first line where there is one.
 fn manifests() -> (&'static str, &'static str) {
-    let [command, adapter] = blocks("yaml")[..] else {
-        panic!("two manifests are expected");
+    let [command, adapter, _build] = blocks("yaml")[..] else {
+        panic!("two manifests and a part of one are expected");
     };
     (command, adapter)
 }

@@ -77,6 +77,10 @@ pub struct BaselineEntry {
     pub fingerprint: String,
     /// Why.
     pub reason: String,
+    /// The versions of the client with which it is not so: where its version has
+    /// one of these texts in it, there is no entry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_with: Vec<String>,
 }
 
 /// An entry whose scenario took part and has no such case.

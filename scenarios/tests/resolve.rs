@@ -33,6 +33,7 @@ fn manifest() -> Manifest {
         name: "x".to_owned(),
         title: "x".to_owned(),
         file: "x.yaml".to_owned(),
+        build: None,
         start: Start::Adapter(Vec::new()),
         programs: Vec::new(),
         version: Vec::new(),

@@ -254,13 +254,16 @@ fn judge_refused(report: &Report) -> Option<String> {
     match &report.shown {
         Shown::Error(chain)
             if chain.iter().any(|link| {
-                link.kind.is_some() && (link.code.is_some() || link.errno.is_some())
+                // Runtimes without codes have a class for each failure.
+                let says = link.kind.as_deref().map(|kind| kind.contains("Connect"));
+                let number = link.code.is_some() || link.errno.is_some();
+                says.is_some_and(|says| says || number)
             }) =>
         {
             None
         }
         Shown::Error(chain) => Some(format!(
-            "call {call}: a refused port, but no link of the chain has a type and a code or number: {chain:?}"
+            "call {call}: a refused port, but no link of the chain has a type and a code or number, or a type such as ConnectException: {chain:?}"
         )),
         other => Some(format!(
             "call {call}: a refused port is an error, got {other:?}"
@@ -328,6 +331,27 @@ mod tests {
         assert!(has("not a message: \"hello"), "{problems:?}");
         assert!(has("the last line does not end"), "{problems:?}");
         assert!(has("ended with exit status: 3"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_refusal_is_told_by_a_code_or_by_a_class_and_not_by_a_text_alone() {
+        let judged = |kind: &str, code: Option<&str>| {
+            let link = crate::protocol::ErrorLink {
+                kind: Some(kind.to_owned()),
+                code: code.map(str::to_owned),
+                message: Some("connection refused".to_owned()),
+                ..Default::default()
+            };
+            judge_refused(&Report {
+                call: 4,
+                shown: Shown::Error(vec![link]),
+                claim: None,
+                events: None,
+            })
+        };
+        assert_eq!(judged("Error", Some("ECONNREFUSED")), None);
+        assert_eq!(judged("java.net.ConnectException", None), None);
+        assert!(judged("java.io.IOException", None).is_some());
     }
 
     #[test]

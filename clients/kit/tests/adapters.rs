@@ -2,6 +2,8 @@
 //!
 //! Where a runtime is not there, the test says so on stderr and proves nothing.
 
+mod compiled;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -72,6 +74,14 @@ fn the_node_wrapper_that_does_not_follow_keeps_to_the_protocol() {
 #[test]
 fn python_urllib_keeps_to_the_protocol() {
     conforms(&["python3", "-B"], "python/urllib_client.py");
+}
+
+#[test]
+fn the_compiled_clients_keep_to_the_protocol() {
+    for client in [compiled::go(), compiled::java()].into_iter().flatten() {
+        let problems = check(&client.command).unwrap();
+        assert_eq!(problems, Vec::<String>::new(), "{:?}", client.command);
+    }
 }
 
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]

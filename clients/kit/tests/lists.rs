@@ -7,6 +7,8 @@
     reason = "a test that cannot go on shall stop, also in its helpers"
 )]
 
+mod compiled;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -56,22 +58,14 @@ fn work(url: String) -> Work {
     }
 }
 
-/// What a program reports of a list; none: its runtime is not there.
-fn report(program: &[&str], body: &'static [u8]) -> Option<Report> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .join(program[program.len() - 1]);
-    let child = Command::new(program[0])
-        .args(&program[1..program.len() - 1])
-        .arg(file)
+/// What a program reports of a list.
+fn report(program: &[String], body: &'static [u8]) -> Report {
+    let mut child = Command::new(&program[0])
+        .args(&program[1..])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn();
-    let Ok(mut child) = child else {
-        let mut stderr = std::io::stderr();
-        writeln!(stderr, "SKIPPED: {} is not in PATH", program[0]).unwrap();
-        return None;
-    };
+        .spawn()
+        .unwrap();
     let work = serde_json::to_string(&work(serve(body))).unwrap();
     let mut stdin = child.stdin.take().unwrap();
     writeln!(stdin, "{work}").unwrap();
@@ -81,14 +75,47 @@ fn report(program: &[&str], body: &'static [u8]) -> Option<Report> {
         Message::Report(report) => Some(report),
         _ => None,
     });
+    // Where a program waits for `finish`, the end of its stdin stands for it.
+    drop(stdin);
     assert!(child.wait().unwrap().success());
-    report
+    report.unwrap()
 }
 
-const PROGRAMS: [&[&str]; 2] = [
-    &["node", "--no-warnings", "node/fetch.mjs"],
-    &["python3", "-B", "python/urllib_client.py"],
-];
+/// The programs with a kit of their language; what is not there says so.
+struct Programs {
+    commands: Vec<Vec<String>>,
+    _compiled: Vec<compiled::Compiled>,
+}
+
+fn programs() -> Programs {
+    let here = |file| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+    let mut commands: Vec<Vec<String>> = Vec::new();
+    for (runtime, option, file) in [
+        ("node", "--no-warnings", "node/fetch.mjs"),
+        ("python3", "-B", "python/urllib_client.py"),
+    ] {
+        let file = here(file).to_str().unwrap().to_owned();
+        let version = Command::new(runtime)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status();
+        if version.is_ok() {
+            commands.push(vec![runtime.to_owned(), option.to_owned(), file]);
+        } else {
+            let mut stderr = std::io::stderr();
+            writeln!(stderr, "SKIPPED: {runtime} is not in PATH").unwrap();
+        }
+    }
+    let compiled: Vec<_> = [compiled::go(), compiled::java()]
+        .into_iter()
+        .flatten()
+        .collect();
+    commands.extend(compiled.iter().map(|one| one.command.clone()));
+    Programs {
+        commands,
+        _compiled: compiled,
+    }
+}
 
 /// All ends of lines, a byte order mark, comments, a field without a value, two
 /// lines of data, an id with a NUL, an event without data, letters of two bytes.
@@ -105,10 +132,8 @@ fn odd_lists_are_read_as_the_standard_says() {
         .filter_map(|event| event.id)
         .collect();
     assert_eq!(ids, ["1", "2", "5", " 6", "7"]);
-    for program in PROGRAMS {
-        let Some(report) = report(program, ODD) else {
-            continue;
-        };
+    for program in &programs().commands {
+        let report = report(program, ODD);
         assert_eq!(report.events.as_ref(), Some(&ids), "{program:?}");
         assert!(matches!(report.shown, Shown::Response(_)), "{report:?}");
     }
@@ -116,11 +141,9 @@ fn odd_lists_are_read_as_the_standard_says() {
 
 #[test]
 fn a_list_without_its_last_event_is_an_error_and_what_came_of_it_is_told() {
-    for program in PROGRAMS {
+    for program in &programs().commands {
         let body = b"id: 1\ndata: a\n\nid: 2\ndata: end\n";
-        let Some(report) = report(program, body) else {
-            continue;
-        };
+        let report = report(program, body);
         assert_eq!(report.events, Some(vec!["1".to_owned()]), "{program:?}");
         match &report.shown {
             Shown::Error(chain) => {

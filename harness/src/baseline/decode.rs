@@ -46,6 +46,11 @@ static CELL: Keys = Keys::new(
             "why this is known and whose fault it is",
             Kind::text,
         ),
+        (
+            "not_with",
+            "texts in the client's version, such as `curl 8.`, with which this is not so",
+            || Kind::any_list(Kind::text()),
+        ),
     ],
 )
 .rules(&[
@@ -150,6 +155,10 @@ fn cell<'n>(
         .label("this is what a proposal says")
         .help("write why this is known and whose fault it is, or correct what is wrong");
     }
+    let not_with = match fields.get("not_with") {
+        Some(node) => texts(node, out)?,
+        None => Vec::new(),
+    };
     let case_node = case?;
     let case = case_node.text("the case", out)?;
     Some((
@@ -160,10 +169,21 @@ fn cell<'n>(
                 expect: expect?,
                 fingerprint: fingerprint.to_owned(),
                 reason: why.to_owned(),
+                not_with,
             },
             place: format!("{}:{}", source.path, out.line(&node.span)),
         },
     ))
+}
+
+fn texts(node: &Node, out: &mut Diagnostics) -> Option<Vec<String>> {
+    let texts = node.list("`not_with`", out)?.iter();
+    texts
+        .map(|node| {
+            node.text("a text in the client's version", out)
+                .map(str::to_owned)
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -193,6 +213,27 @@ mod tests {
         assert_eq!(entry.says.expect, Verdict::Fail);
         assert_eq!(entry.says.fingerprint, "delivered api=3");
         assert_eq!(entry.place, "baseline/curl.yaml:3");
+    }
+
+    #[test]
+    fn an_entry_does_not_count_with_the_versions_that_it_excepts() {
+        let text = "client: curl\ncells:\n  - case: a/b\n    expect: fail\n    fingerprint: x\n    \
+                    reason: r\n    not_with: [\"curl 8.\", \"curl 7.9\"]\n  - case: a/c\n    \
+                    expect: fail\n    fingerprint: x\n    reason: r\n";
+        let (client, entries) = decode(&source(text)).unwrap();
+        let baseline = super::super::Baseline(BTreeMap::from([(client, entries)]));
+        let there = |version, case| baseline.entry("curl", version, case).is_some();
+        for (version, excepted) in [
+            ("curl 7.88.1", false),
+            ("curl 7.90.0", true),
+            ("curl 8.1.0 (x86_64)", true),
+            ("", false),
+        ] {
+            assert_eq!(there(version, "a/b"), !excepted, "{version}");
+            assert!(there(version, "a/c"), "{version}");
+        }
+        let empty = text.replace("\"curl 8.\"", "\" \"");
+        assert!(rendered(&empty).contains("a text in the client's version"));
     }
 
     #[test]

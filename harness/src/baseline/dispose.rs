@@ -52,6 +52,7 @@ mod tests {
             expect,
             fingerprint: "seen".to_owned(),
             reason: "known".to_owned(),
+            not_with: Vec::new(),
         }
     }
 

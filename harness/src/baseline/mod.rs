@@ -70,8 +70,10 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// The entry of a cell.
-    pub fn entry(&self, client: &str, case: &str) -> Option<&Entry> {
-        self.0.get(client)?.get(case)
+    /// The entry of a cell; none where it is not so with this version of the client.
+    pub fn entry(&self, client: &str, version: &str, case: &str) -> Option<&Entry> {
+        let entry = self.0.get(client)?.get(case)?;
+        let mut not_with = entry.says.not_with.iter();
+        (!not_with.any(|text| version.contains(text))).then_some(entry)
     }
 }

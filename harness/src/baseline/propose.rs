@@ -30,10 +30,12 @@ pub fn propose(record: &RunRecord, baseline: &Baseline) -> BTreeMap<String, Stri
             continue;
         }
         let reason = cell.baseline.as_ref().map_or(UNSAID, |entry| &entry.reason);
+        let not_with = cell.baseline.as_ref().map(|entry| entry.not_with.clone());
         let entry = BaselineEntry {
             expect: cell.judged.verdict,
             fingerprint: cell.fingerprint.clone(),
             reason: reason.to_owned(),
+            not_with: not_with.unwrap_or_default(),
         };
         entries.insert(cell.case(), entry);
     }
@@ -75,6 +77,10 @@ fn write(client: &str, entries: &BTreeMap<String, BaselineEntry>) -> String {
             ));
         }
         text.push_str(&format!("    reason: {}\n", quoted(&entry.reason)));
+        if !entry.not_with.is_empty() {
+            let texts: Vec<_> = entry.not_with.iter().map(|text| quoted(text)).collect();
+            text.push_str(&format!("    not_with: [{}]\n", texts.join(", ")));
+        }
     }
     text
 }
@@ -105,7 +111,9 @@ mod tests {
     fn cell(case: &str, verdict: Verdict, baseline: &Baseline) -> Cell {
         let mut cell = samples::cell(case, "curl", samples::verdict(verdict, &[("api", 2)]));
         cell.fingerprint = fingerprint(&cell.judged);
-        cell.baseline = baseline.entry("curl", case).map(|entry| entry.says.clone());
+        cell.baseline = baseline
+            .entry("curl", "curl 1", case)
+            .map(|entry| entry.says.clone());
         cell.disposition = dispose(cell.baseline.as_ref(), verdict, &cell.fingerprint);
         cell
     }
@@ -116,6 +124,7 @@ mod tests {
                 expect,
                 fingerprint: fingerprint.to_owned(),
                 reason: "known".to_owned(),
+                not_with: vec!["curl 0".to_owned()],
             },
             place: "baseline/curl.yaml:3".to_owned(),
         }
@@ -179,7 +188,8 @@ mod tests {
         ) {
             // Text of white space alone is a mistake in every document.
             let [case, seen, reason] = [case, seen, reason].map(|text| format!("x{text}"));
-            let entry = BaselineEntry { expect: Verdict::Fail, fingerprint: seen, reason };
+            let not_with = vec![seen.clone(), reason.clone()];
+            let entry = BaselineEntry { expect: Verdict::Fail, fingerprint: seen, reason, not_with };
             let entries = BTreeMap::from([(case, entry)]);
             prop_assert_eq!(read(&write("curl", &entries)), entries);
         }

@@ -102,6 +102,7 @@ mod tests {
                 expect: Verdict::Fail,
                 fingerprint: "x".to_owned(),
                 reason: "known".to_owned(),
+                not_with: Vec::new(),
             },
             place: "baseline/curl.yaml:3".to_owned(),
         };

@@ -15,7 +15,7 @@ use crate::run::plan::Contender;
 
 /// Tell what can run here, and why not
 ///
-/// Starts each client's version command and tries the kernel features that
+/// Starts each client's version command, builds what must be built and tries the kernel features that
 /// exact counting needs. Exit codes: 0 all kernel features are there (clients
 /// may be missing), 2 usage, 3 a manifest is invalid, 7 a feature is missing.
 #[derive(Debug, Args)]
@@ -66,7 +66,8 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
 
 /// A line for whether it can run, and below it what it can do.
 fn client(contender: &Contender, column: usize, to: usize) -> String {
-    let (mark, state) = match (&contender.hindrance, contender.client.version.as_str()) {
+    let hindrance = contender.broken.as_ref().or(contender.hindrance.as_ref());
+    let (mark, state) = match (hindrance, contender.client.version.as_str()) {
         (Some(why), _) => ("–", format!("can not run: {why}")),
         (None, "") => ("✓", "can run".to_owned()),
         (None, version) => ("✓", version.to_owned()),

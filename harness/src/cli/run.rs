@@ -109,6 +109,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let chosen = choose(arguments, &workspace.clients, cwd)?;
 
     let contenders = Contender::prepare(&chosen, context.around);
+    Contender::all_built(&contenders)?;
     let files = picked
         .iter()
         .map(|(scenario, _)| (scenario.id.as_str(), scenario.source.text.as_str()));
@@ -187,7 +188,7 @@ fn conduct(
         .cells
         .iter()
         .map(|cell| {
-            let entry = baseline.entry(&cell.client, &cell.case.to_string());
+            let entry = baseline.entry(&cell.client, &cell.client_version, &cell.case.to_string());
             (cell.id.as_str(), entry.map(|entry| &entry.says))
         })
         .collect();

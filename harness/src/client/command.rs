@@ -61,6 +61,7 @@ pub fn client(line: &str) -> Result<Client, CommandError> {
         name: "command".to_owned(),
         title: line.to_owned(),
         file: "--command".to_owned(),
+        build: None,
         start: Start::Command(CommandLine {
             args,
             ..CommandLine::default()

@@ -2,6 +2,7 @@
 //! Nothing here knows cells or servers.
 
 pub mod ad_hoc;
+pub mod build;
 pub mod command;
 pub mod known;
 pub mod protocol;

@@ -9,8 +9,10 @@ use scenarios::plan::Plan;
 use scenarios::verdict::Verdict;
 
 use crate::baseline::Baseline;
+use crate::client::build::built;
 use crate::client::known::{self, Known};
 use crate::client::version::version;
+use crate::failure::Failure;
 use crate::id;
 use crate::run::planned::{Planned, PlannedCell};
 use crate::run::{CellJob, Client};
@@ -23,11 +25,13 @@ pub struct Contender {
     pub client: Arc<Client>,
     /// Why it can not run here.
     pub hindrance: Option<String>,
+    /// Why it could not be built, although its tools are here.
+    pub broken: Option<String>,
 }
 
 impl Contender {
-    /// Looks for the programs of all these clients and asks their versions, all
-    /// at once since runtimes are slow to start.
+    /// Looks for the programs of all these clients, asks their versions and builds
+    /// those that must be built, all at once since runtimes are slow to start.
     pub fn prepare(chosen: &[Known], around: &Surroundings) -> Vec<Self> {
         std::thread::scope(|scope| {
             let asked: Vec<_> = chosen
@@ -50,17 +54,42 @@ impl Contender {
         if let Some(missing) = known::missing_program(manifest, &around.path) {
             return Self::hindered(manifest, missing);
         }
-        match version(manifest, around) {
-            Ok(version) => Self {
+        let version = match version(manifest, around) {
+            Ok(version) => version,
+            Err(why) => return Self::hindered(manifest, why),
+        };
+        match built(manifest, &version, around) {
+            Ok(manifest) => Self {
                 client: Arc::new(Client {
-                    manifest: manifest.clone(),
+                    manifest,
                     version: reports::harmless::one_line(&version),
                     defects: Vec::new(),
                 }),
                 hindrance: None,
+                broken: None,
             },
-            Err(why) => Self::hindered(manifest, why),
+            Err(why) => Self {
+                broken: Some(why),
+                ..Self::hindered(manifest, "can not be built".to_owned())
+            },
         }
+    }
+
+    /// Nothing is run while a client is broken: its cells would show nothing, and
+    /// that is no fault of the scenarios.
+    ///
+    /// # Errors
+    /// When one of them can not be built.
+    pub fn all_built(contenders: &[Self]) -> Result<(), Failure> {
+        let broken = contenders.iter().filter_map(|contender| {
+            let why = contender.broken.as_ref()?;
+            Some((contender.client.manifest.name.as_str(), why.as_str()))
+        });
+        let broken: Vec<_> = broken.collect();
+        if broken.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::broken_build(&broken))
     }
 
     fn hindered(manifest: &Manifest, why: String) -> Self {
@@ -71,6 +100,7 @@ impl Contender {
                 defects: Vec::new(),
             }),
             hindrance: Some(why),
+            broken: None,
         }
     }
 
@@ -150,7 +180,9 @@ impl Cells {
             client: name.clone(),
             client_version: client.version.clone(),
             repeat,
-            baseline: baseline.entry(name, &case).map(|entry| entry.says.clone()),
+            baseline: baseline
+                .entry(name, &client.version, &case)
+                .map(|entry| entry.says.clone()),
             not_run: objection.map(|(verdict, why)| not_run(plan, verdict, why)),
         });
     }

@@ -104,6 +104,7 @@ pub(crate) fn adapter(args: &[&str]) -> Client {
             name: "test".to_owned(),
             title: "A client of a test".to_owned(),
             file: "test.yaml".to_owned(),
+            build: None,
             start: Start::Adapter(args.iter().map(|arg| (*arg).to_owned()).collect()),
             programs: Vec::new(),
             version: Vec::new(),

@@ -144,6 +144,7 @@ impl Workbench {
             .current_dir(self.path())
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.path())
             .env("COLUMNS", "100")
             .timeout(PATIENCE);
         command

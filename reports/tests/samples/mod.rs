@@ -128,6 +128,7 @@ fn known(mut cell: Cell, expect: Verdict, reason: &str) -> Cell {
         expect,
         fingerprint: cell.fingerprint.clone(),
         reason: reason.to_owned(),
+        not_with: Vec::new(),
     });
     cell
 }

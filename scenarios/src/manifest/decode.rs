@@ -1,9 +1,10 @@
 //! A manifest's file -> [`Manifest`], or all that is wrong with it.
 
+mod build;
 mod command;
 mod policy;
 
-use super::{Ability, ErrorRule, Manifest, OperationName, Phase, Policy, Start};
+use super::{Ability, Build, ErrorRule, Manifest, OperationName, Phase, Policy, Start};
 use crate::document::decode::{Fields, Keys};
 use crate::document::kind::{Kind, Rule};
 use crate::document::{self, Diagnostic, Diagnostics, Node, Source, ids};
@@ -59,6 +60,7 @@ static KEYS: Keys = Keys::new(
 static START: Keys = Keys::new(
     "`start`",
     &[
+        ("build", "what is compiled before, once", build::kind),
         (
             "command",
             "a program that knows nothing of wirefault",
@@ -195,14 +197,16 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
     let errors = optional(&fields, "errors", out, |node, _, out| errors(node, out));
     let defects = optional(&fields, "defects", out, texts);
     let soft_threads = optional(&fields, "soft_threads", out, texts);
-    if let (Some(Start::Command(command)), Some(abilities)) = (&start, &abilities) {
+    if let (Some((_, Start::Command(command))), Some(abilities)) = (&start, &abilities) {
         command::abilities_agree(&fields, command, abilities, out);
     }
+    let (build, start) = start?;
     Some(Manifest {
         name: name?,
         title: title?,
         file: source.path.clone(),
-        start: start?,
+        build,
+        start,
         programs: programs?,
         version: version?,
         abilities: abilities?.into_iter().collect(),
@@ -229,12 +233,17 @@ fn name(node: &Node, out: &mut Diagnostics) -> Option<String> {
     Some(name.to_owned())
 }
 
-fn start(node: &Node, out: &mut Diagnostics) -> Option<Start> {
+fn start(node: &Node, out: &mut Diagnostics) -> Option<(Option<Build>, Start)> {
     let fields = node.fields(&START, out)?;
-    match fields.one_of(&["command", "adapter"], out)? {
-        ("command", _, node) => command::command(node, out).map(Start::Command),
-        (_, _, node) => command::adapter(node, out).map(Start::Adapter),
-    }
+    let is_built = fields.get("build").is_some();
+    let build = fields
+        .get("build")
+        .map_or(Some(None), |node| build::build(node, out).map(Some));
+    let start = match fields.one_of(&["command", "adapter"], out)? {
+        ("command", _, node) => command::command(node, is_built, out).map(Start::Command),
+        (_, _, node) => command::adapter(node, is_built, out).map(Start::Adapter),
+    };
+    Some((build?, start?))
 }
 
 fn errors(node: &Node, out: &mut Diagnostics) -> Option<Vec<ErrorRule>> {

@@ -24,6 +24,9 @@ pub struct Manifest {
     pub title: String,
     /// The manifest's file.
     pub file: String,
+    /// What is done once before it can be started; none: it is ready as it lies there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
     /// How it is started.
     pub start: Start,
     /// Programs that must be found in PATH.
@@ -98,6 +101,7 @@ impl Manifest {
             name: String::new(),
             title: String::new(),
             file: String::new(),
+            build: None,
             start: Start::Adapter(Vec::new()),
             programs: Vec::new(),
             version: Vec::new(),
@@ -111,12 +115,24 @@ impl Manifest {
     }
 }
 
+/// How a client is compiled: once for its sources and the version of its tools,
+/// not for each cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// Files beside the manifest. They are copied into an empty folder, so nothing
+    /// else takes part.
+    pub sources: Vec<String>,
+    /// Program and arguments, run in that folder; afterwards it is `{built}`.
+    pub run: Vec<String>,
+}
+
 /// How a client is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
     /// A program that speaks the client protocol. `{wirefault}` stands for this
-    /// binary, `{here}` for the manifest's folder.
+    /// binary, `{here}` for the manifest's folder, `{built}` for that of the build.
     Adapter(Vec<String>),
     /// A program that knows nothing of wirefault.
     Command(CommandLine),
@@ -127,7 +143,8 @@ pub enum Start {
 #[serde(deny_unknown_fields)]
 pub struct CommandLine {
     /// Program and arguments. Placeholders: `{method}`, `{url}`, `{body_file}`
-    /// (the request's content), `{output}` (a file the answer's content goes to).
+    /// (the request's content), `{output}` (a file the answer's content goes to),
+    /// and those of an adapter.
     pub args: Vec<String>,
     /// Added once for each header field, with `{name}` and `{value}`.
     pub header: Vec<String>,

@@ -55,11 +55,13 @@ const CONTENT: &[(&str, ContentFrom)] = &[
     ("stdout", ContentFrom::Stdout),
 ];
 
-const IN_ARGS: &[&str] = &["method", "url", "body_file", "output", "here", "wirefault"];
+const IN_ARGS: &[&str] = &["method", "url", "body_file", "output"];
 const IN_HEADER: &[&str] = &["name", "value"];
 const IN_BODY: &[&str] = &["body_file"];
 const IN_LIMIT: &[&str] = &["value", "value_minus_one", "seconds"];
-const IN_ADAPTER: &[&str] = &["here", "wirefault"];
+const IN_START: &[&str] = &["here", "wirefault"];
+/// Stands for something only where there is a build.
+const BUILT: &[&str] = &["built"];
 
 /// An exit code from 1 to 255.
 const EXIT: &str = r"\+?0*(?:[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
@@ -75,15 +77,21 @@ pub(super) fn line_kind() -> Kind {
 }
 
 /// `start.adapter`.
-pub(super) fn adapter(node: &Node, out: &mut Diagnostics) -> Option<Vec<String>> {
-    line(node, "`adapter`", IN_ADAPTER, out)
+pub(super) fn adapter(node: &Node, is_built: bool, out: &mut Diagnostics) -> Option<Vec<String>> {
+    line(node, "`adapter`", &in_start(&[], is_built), out)
+}
+
+/// The placeholders of a program that is started, with these of its own.
+fn in_start(own: &[&'static str], is_built: bool) -> Vec<&'static str> {
+    let built = if is_built { BUILT } else { &[] };
+    [own, IN_START, built].concat()
 }
 
 /// `start.command`.
-pub(super) fn command(node: &Node, out: &mut Diagnostics) -> Option<CommandLine> {
+pub(super) fn command(node: &Node, is_built: bool, out: &mut Diagnostics) -> Option<CommandLine> {
     let fields = node.fields(&COMMAND, out)?;
     let args = fields.need("args", out);
-    let args = args.and_then(|node| line(node, "`args`", IN_ARGS, out));
+    let args = args.and_then(|node| line(node, "`args`", &in_start(IN_ARGS, is_built), out));
     let header = part(&fields, "header", IN_HEADER, out);
     let body = part(&fields, "body", IN_BODY, out);
     let limits = fields
@@ -224,7 +232,7 @@ fn exits(node: &Node, out: &mut Diagnostics) -> Option<BTreeMap<i32, String>> {
 }
 
 /// A command line, or a part of one, with the placeholders that it may have.
-fn line(
+pub(super) fn line(
     node: &Node,
     what: &str,
     known: &[&'static str],
@@ -248,6 +256,7 @@ fn placeholders(node: &Node, known: &[&'static str], out: &mut Diagnostics) {
         let near = nearest(name, known.iter().copied());
         let help = match near {
             Some(near) => format!("did you mean `{{{near}}}`?"),
+            None if known.is_empty() => "nothing is filled in here".to_owned(),
             None => format!("known here are {}", listed(known.iter().copied())),
         };
         let name = brief(name);

@@ -1,0 +1,301 @@
+//! Compiles a client that must be compiled: once for its sources and the version
+//! of its tools, into a cache outside of the source tree.
+//!
+//! Several of these programs may want the same build at once. Each builds in a
+//! folder of its own and renames it; what is under the final name is whole.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use scenarios::manifest::{Build, Manifest, Start};
+use sha2::{Digest, Sha256};
+
+use crate::client::command::fill;
+use crate::surroundings::Surroundings;
+use crate::system;
+
+/// How long a build may take. A first one compiles a standard library.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The end of what a compiler says, in bytes.
+const LONGEST_OUTPUT: usize = 8 * 1024;
+
+/// Part of every key: another number, and everything is built anew.
+const FORM: &str = "1";
+
+/// The client of a manifest as it can be started: `{built}` is filled in, after
+/// building what is not in the cache yet. `version` is that of its tools.
+///
+/// # Errors
+/// The client can not be built: why, with what the compiler said.
+pub fn built(
+    manifest: &Manifest,
+    version: &str,
+    around: &Surroundings,
+) -> Result<Manifest, String> {
+    let mut manifest = manifest.clone();
+    let Some(build) = &manifest.build else {
+        return Ok(manifest);
+    };
+    let here = Path::new(&manifest.file).parent().unwrap_or(Path::new("."));
+    let sources = read(build, here)?;
+    let key = key(build, version, &sources);
+    let name = format!("{}-{key}", manifest.name);
+    let cache = around
+        .cache
+        .as_ref()
+        .ok_or("there is no place for what is built: set HOME or XDG_CACHE_HOME to a folder")?;
+    let folder = cache.join("built").join(name);
+    if !folder.is_dir() {
+        make(build, &sources, &folder)?;
+    }
+    let folder = folder.to_string_lossy().into_owned();
+    let args = match &mut manifest.start {
+        Start::Adapter(args) => args,
+        Start::Command(line) => &mut line.args,
+    };
+    for arg in args {
+        *arg = fill(arg, &[("built", &folder)]);
+    }
+    Ok(manifest)
+}
+
+/// A source: its name and its content.
+type Source<'a> = (&'a str, Vec<u8>);
+
+fn read<'a>(build: &'a Build, here: &Path) -> Result<Vec<Source<'a>>, String> {
+    let sources = build.sources.iter().map(|name| {
+        let path = here.join(name);
+        match fs::read(&path) {
+            Ok(content) => Ok((name.as_str(), content)),
+            Err(error) => Err(format!(
+                "the source `{}` can not be read: {error}",
+                path.display()
+            )),
+        }
+    });
+    sources.collect()
+}
+
+/// Everything that decides what is built. Each part comes with its length, so that
+/// two lists of parts never look alike.
+fn key(build: &Build, version: &str, sources: &[Source<'_>]) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |part: &[u8]| {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    };
+    add(FORM.as_bytes());
+    add(version.as_bytes());
+    for (name, content) in sources {
+        add(name.as_bytes());
+        add(content);
+    }
+    for arg in &build.run {
+        add(arg.as_bytes());
+    }
+    let bytes = digest.finalize();
+    bytes.iter().take(8).map(|b| format!("{b:02x}")).collect()
+}
+
+/// Builds beside the place where the result belongs, then puts it there.
+fn make(build: &Build, sources: &[Source<'_>], folder: &Path) -> Result<(), String> {
+    let own = |error: io::Error| format!("`{}` can not be made: {error}", folder.display());
+    // Threads of one process build different clients, whose names differ.
+    let mut beside = folder.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    let beside = PathBuf::from(beside);
+    // Only an earlier process with this number, killed meanwhile, can have left it.
+    remove(&beside).map_err(own)?;
+    write(sources, &beside).map_err(own)?;
+    let done = run(build, &beside).and_then(|()| match fs::rename(&beside, folder) {
+        // Another process was faster, with the same result.
+        Err(_) if folder.is_dir() => Ok(()),
+        done => done.map_err(own),
+    });
+    let removed = remove(&beside).map_err(own);
+    done.and(removed)
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+fn write(sources: &[Source<'_>], folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for (name, content) in sources {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, content)?;
+    }
+    Ok(())
+}
+
+/// Runs the compiler in the folder, in the environment of the user: that is where
+/// its own cache and its settings are.
+fn run(build: &Build, folder: &Path) -> Result<(), String> {
+    let line = build.run.join(" ");
+    let own = |error: io::Error| format!("`{line}` can not be run: {error}");
+    let log = folder.join(".output");
+    let output = fs::File::create(&log).map_err(own)?;
+    let (program, args) = build.run.split_first().ok_or("there is nothing to run")?;
+    let mut command = Command::new(program);
+    command.args(args).current_dir(folder).process_group(0);
+    command.stdin(Stdio::null());
+    command.stdout(output.try_clone().map_err(own)?);
+    command.stderr(output);
+    system::die_with_parent(&mut command);
+    let child = command.spawn().map_err(own)?;
+    let status = wait(child, PATIENCE).map_err(own)?;
+    let said = || {
+        let said = fs::read(&log).unwrap_or_default();
+        let end = &said[said.len().saturating_sub(LONGEST_OUTPUT)..];
+        String::from_utf8_lossy(end).trim_end().to_owned()
+    };
+    match status {
+        Some(status) if status.success() => fs::remove_file(&log).map_err(own),
+        Some(status) => Err(format!("`{line}` fails with {status}:\n{}", said())),
+        None => Err(format!(
+            "`{line}` does not end within {} s:\n{}",
+            PATIENCE.as_secs(),
+            said()
+        )),
+    }
+}
+
+/// Waits for a program; none when it took too long and was killed.
+fn wait(mut child: Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    let pid = Pid::from_child(&child);
+    let end = pidfd_open(pid, PidfdFlags::empty())?;
+    let millis = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
+    let timeout = rustix::time::Timespec {
+        tv_sec: millis / 1000,
+        tv_nsec: millis % 1000 * 1_000_000,
+    };
+    let ended = loop {
+        match poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => {}
+            ended => break ended? > 0,
+        }
+    };
+    if !ended {
+        kill_process_group(pid, Signal::KILL)?;
+    }
+    let status = child.wait()?;
+    Ok(ended.then_some(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    fn around(cache: &TempDir) -> Surroundings {
+        Surroundings {
+            cache: Some(cache.path().to_owned()),
+            ..Surroundings::read().unwrap()
+        }
+    }
+
+    /// A client whose build is this script; `source` lies beside its manifest.
+    fn client(folder: &TempDir, script: &str) -> Manifest {
+        let run = ["sh", "-c", script].map(str::to_owned).to_vec();
+        fs::write(folder.path().join("source"), "1").unwrap();
+        Manifest {
+            name: "mine".to_owned(),
+            file: folder.path().join("mine.yaml").display().to_string(),
+            build: Some(Build {
+                sources: vec!["source".to_owned()],
+                run,
+            }),
+            start: Start::Adapter(vec!["{built}/made".to_owned(), "{here}".to_owned()]),
+            ..Manifest::none()
+        }
+    }
+
+    fn made(manifest: &Manifest) -> PathBuf {
+        let Start::Adapter(args) = &manifest.start else {
+            panic!("{manifest:?}")
+        };
+        assert_eq!(args[1], "{here}");
+        PathBuf::from(&args[0])
+    }
+
+    #[test]
+    fn what_is_built_is_built_once_for_its_sources_and_the_version_of_its_tools() {
+        let (cache, here) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let around = around(&cache);
+        let count = here.path().join("count");
+        let script = format!("echo >> '{}'; cp source made", count.display());
+        let client = client(&here, &script);
+        let builds = || fs::read(&count).unwrap().len();
+
+        let first = made(&built(&client, "1.0", &around).unwrap());
+        let again = made(&built(&client, "1.0", &around).unwrap());
+        assert_eq!((&first, builds()), (&again, 1));
+        assert_eq!(fs::read(&first).unwrap(), b"1");
+
+        let other_tools = made(&built(&client, "1.1", &around).unwrap());
+        assert_ne!(first, other_tools);
+        fs::write(here.path().join("source"), "2").unwrap();
+        let other_source = made(&built(&client, "1.0", &around).unwrap());
+        assert_eq!(fs::read(other_source).unwrap(), b"2");
+        assert_eq!(builds(), 3);
+    }
+
+    #[test]
+    fn a_build_that_fails_says_what_the_compiler_said_and_leaves_nothing() {
+        let (cache, here) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let client = client(&here, "echo 'source:1: what is this?' >&2; exit 3");
+        let why = built(&client, "1", &around(&cache)).unwrap_err();
+        assert!(
+            why.ends_with("fails with exit status: 3:\nsource:1: what is this?"),
+            "{why}"
+        );
+        let left = fs::read_dir(cache.path().join("built")).unwrap();
+        assert_eq!(left.count(), 0);
+    }
+
+    #[test]
+    fn a_source_that_is_not_there_is_named() {
+        let (cache, here) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let client = client(&here, "true");
+        fs::remove_file(here.path().join("source")).unwrap();
+        let why = built(&client, "1", &around(&cache)).unwrap_err();
+        assert!(why.contains("source` can not be read"), "{why}");
+    }
+
+    /// The build waits until its result has been put there by another.
+    #[test]
+    fn who_is_overtaken_takes_what_is_there() {
+        let (cache, here) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let script =
+            "cp source made; final=${PWD%.*}; cp -r . \"$final\"; echo theirs > \"$final/made\"";
+        let client = client(&here, script);
+        let made = made(&built(&client, "1", &around(&cache)).unwrap());
+        assert_eq!(fs::read(made).unwrap(), b"theirs\n");
+        let left = fs::read_dir(cache.path().join("built")).unwrap();
+        assert_eq!(left.count(), 1);
+    }
+
+    #[test]
+    fn a_build_that_takes_too_long_is_killed_with_what_it_started() {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "sleep 600 & sleep 600"])
+            .process_group(0);
+        let ended = wait(command.spawn().unwrap(), Duration::from_millis(50));
+        assert_eq!(ended.unwrap(), None);
+    }
+}
