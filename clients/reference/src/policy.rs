@@ -45,7 +45,7 @@ pub(crate) const BACKOFF: Duration = Duration::from_millis(50);
 pub(crate) const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 /// The longest Retry-After that is waited for; the client gives up at once when
 /// it is asked for more.
-pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
+pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(90);
 /// What may be added to a Retry-After, so that clients do not return in step.
 pub(crate) const JITTER: Duration = Duration::from_millis(100);
 

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use support::{CLIENT, can_trace, installed, run_in, within};
-use virtual_time::{Options, VirtualTime, Voter, Watched};
+use support::{CLIENT, can_trace, installed, run_by, run_in, within};
+use virtual_time::{Options, Timeline, VirtualTime, Voter, Watched};
 
 /// What the server does with a request.
 #[derive(Clone, Copy)]
@@ -254,7 +254,7 @@ fn real_work_of_a_server_is_never_a_timeout_of_the_client() {
         if !installed(client, asked) {
             continue;
         }
-        for _ in 0..20 {
+        for _ in 0..5 {
             let time = VirtualTime::begin();
             let server = Server::start(&time, Answer::Work(Duration::from_millis(30)));
             let url = server.url();
@@ -347,4 +347,101 @@ fn bytes_that_the_kernel_holds_back_are_waited_for() {
     let ran = run_in(&time, Options::default(), &program).checked();
     assert_eq!(ran.record.notes, []);
     assert_eq!(server.join().unwrap(), 10);
+}
+
+/// Answers, as the kernel could, just when the tracer has found all asleep and asks
+/// for deadlines.
+struct LateAnswer {
+    time: Arc<VirtualTime>,
+    listener: TcpListener,
+    stream: Mutex<Option<TcpStream>>,
+    at: Mutex<At>,
+}
+
+/// Where the tracer is in its attempt to move time.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    Beginning,
+    /// It has found everybody quiet, with two bytes to be answered.
+    FirstLook,
+    /// They have been answered with one.
+    Answered,
+}
+
+impl LateAnswer {
+    /// Whether two bytes have come; none without a connection.
+    fn has_two(&self) -> Option<bool> {
+        let mut stream = self.stream.lock().unwrap();
+        if stream.is_none() {
+            let accepted = self.listener.accept().ok()?.0;
+            accepted.set_nonblocking(true).unwrap();
+            *stream = Some(accepted);
+        }
+        let has = stream.as_ref()?.peek(&mut [0; 2]);
+        Some(has.is_ok_and(|length| length == 2))
+    }
+
+    fn answer(&self) {
+        let mut stream = self.stream.lock().unwrap();
+        let stream = stream.as_mut().unwrap();
+        stream.read_exact(&mut [0; 2]).unwrap();
+        stream.write_all(b"c").unwrap();
+    }
+}
+
+impl Voter for LateAnswer {
+    fn timeline(&self) -> &Timeline {
+        self.time.timeline()
+    }
+
+    fn is_quiet(&self) -> bool {
+        let mut at = self.at.lock().unwrap();
+        let has_two = self.has_two();
+        if has_two == Some(true) {
+            *at = At::FirstLook;
+        }
+        *at != At::Beginning || has_two.is_none()
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        let mut at = self.at.lock().unwrap();
+        if *at == At::FirstLook {
+            self.answer();
+            *at = At::Answered;
+        }
+        None
+    }
+
+    fn advance_to(&self, now: u64) -> usize {
+        *self.at.lock().unwrap() = At::Beginning;
+        self.time.advance_to(now)
+    }
+
+    fn sockets(&self, look: &mut dyn FnMut(i32, SocketAddr, SocketAddr)) {
+        self.time.sockets(look);
+    }
+
+    fn tids(&self) -> Vec<i32> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn who_is_woken_between_the_two_looks_is_not_jumped_over() {
+    if !can_trace() {
+        return;
+    }
+    let time = VirtualTime::begin();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let voter = Arc::new(LateAnswer {
+        time: time.clone(),
+        listener,
+        stream: Mutex::default(),
+        at: Mutex::new(At::Beginning),
+    });
+    let program = [CLIENT, "held-back", &address];
+    let ran = run_by(voter, &time, Options::default(), &program).checked();
+    assert_eq!(ran.record.jumps, 0, "{ran:#?}");
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use virtual_time::{Entry, Options, TimeRecord, Tracer, VirtualTime, gate};
+use virtual_time::{Entry, Options, TimeRecord, Tracer, VirtualTime, Voter, gate};
 
 /// The program that makes timed calls.
 pub(crate) const CLIENT: &str = env!("CARGO_BIN_EXE_virtual-time-client");
@@ -56,10 +56,20 @@ pub(crate) fn run_with(options: Options, program: &[&str]) -> Ran {
     run_in(&VirtualTime::begin(), options, program)
 }
 
-#[allow(clippy::disallowed_methods, reason = "what is measured is real time")]
 pub(crate) fn run_in(time: &Arc<VirtualTime>, options: Options, program: &[&str]) -> Ran {
+    run_by(time.clone(), time, options, program)
+}
+
+/// Runs a program by a voter whose time is this one.
+#[allow(clippy::disallowed_methods, reason = "what is measured is real time")]
+pub(crate) fn run_by(
+    voter: Arc<dyn Voter>,
+    time: &Arc<VirtualTime>,
+    options: Options,
+    program: &[&str],
+) -> Ran {
     let began = (Instant::now(), time.now());
-    let tracer = Tracer::start(time.clone(), options, |_| {}).unwrap();
+    let tracer = Tracer::start(voter, options, |_| {}).unwrap();
     let child = launcher(program, &tracer).spawn().unwrap();
     let output = child.wait_with_output().unwrap();
     let entry = tracer.wait_for_entries(1)[0];
