@@ -62,7 +62,9 @@ impl Exit {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::AsExpected => "all as expected",
-            Self::Failed => "an assertion failed against expectation (regression, changed, flaky)",
+            Self::Failed => {
+                "an assertion failed against expectation (regression, changed, flaky), or both times differ"
+            }
             Self::Usage => "the command line is wrong",
             Self::Invalid => "a scenario, a manifest or a baseline is invalid",
             Self::Inconclusive => {

@@ -90,6 +90,7 @@ pub(crate) fn cell(case: &str, client: &str, judged: CellVerdict) -> Cell {
         baseline: None,
         fingerprint: String::new(),
         stderr: None,
+        time: None,
         judged,
     }
 }

@@ -4,6 +4,7 @@
 use scenarios::verdict::{Finding, Verdict};
 
 use crate::record::{Cell, Disposition};
+use crate::time::Time;
 use crate::words;
 
 /// A title with labelled facts under it.
@@ -47,6 +48,11 @@ pub fn of_cell(cell: &Cell) -> Vec<(&'static str, String)> {
             "bounded",
             format!("{how}; later requests are not ruled out"),
         ));
+    }
+    match &cell.time {
+        Some(Time::Virtual(time)) => facts.push(("time", time.told())),
+        Some(Time::Real(time)) => facts.push(("time", format!("real, because {}", time.reason))),
+        None => {}
     }
     if !matches!(cell.judged.verdict, Verdict::Skipped | Verdict::Unsupported) {
         facts.push(("evidence", evidence(cell)));

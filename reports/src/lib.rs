@@ -12,4 +12,5 @@ pub mod layout;
 pub mod record;
 pub mod redact;
 pub mod table;
+pub mod time;
 pub mod words;

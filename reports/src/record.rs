@@ -6,6 +6,8 @@ use scenarios::plan::CaseName;
 use scenarios::verdict::{CellVerdict, Verdict};
 use serde::{Deserialize, Serialize};
 
+use crate::time::Time;
+
 /// Version of the record's form. Fields are only added within a version.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -62,6 +64,9 @@ pub struct Cell {
     /// the client crashed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
+    /// The time that it ran in; none where it did not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
     /// The judge's words.
     #[serde(flatten)]
     pub judged: CellVerdict,

@@ -13,14 +13,8 @@ pub fn fingerprint(judged: &CellVerdict) -> String {
     if matches!(judged.verdict, Verdict::Skipped | Verdict::Unsupported) {
         return String::new();
     }
-    let mut parts = vec![format!("delivered {}", delivered(judged))];
-    if judged.applied.values().any(|count| *count > 0) {
-        parts.push(format!("applied {}", counts(&judged.applied)));
-    }
-    parts.push(format!("outcome {}", outcome(judged)));
-    if judged.calls.iter().any(|call| call.code.is_some()) {
-        parts.push(format!("code {}", codes(&judged.calls)));
-    }
+    let parts = facts(judged).into_iter();
+    let mut parts: Vec<String> = parts.map(|(word, seen)| format!("{word} {seen}")).collect();
     let must = |axis| {
         let found = judged.findings.iter();
         names(found.filter(move |finding| finding.level == Level::Must && finding.axis == axis))
@@ -36,6 +30,19 @@ pub fn fingerprint(judged: &CellVerdict) -> String {
         }
     }
     parts.join("; ")
+}
+
+/// What was counted and shown, each with its word. Nothing that is not so is told.
+pub fn facts(judged: &CellVerdict) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("delivered", delivered(judged))];
+    if judged.applied.values().any(|count| *count > 0) {
+        facts.push(("applied", counts(&judged.applied)));
+    }
+    facts.push(("outcome", outcome(judged)));
+    if judged.calls.iter().any(|call| call.code.is_some()) {
+        facts.push(("code", codes(&judged.calls)));
+    }
+    facts
 }
 
 /// Counts are exact, except where the harness stopped a client that would have

@@ -18,7 +18,7 @@ use reports::record::BaselineEntry;
 
 pub use decode::decode;
 pub use dispose::{dispose, dispose_repeats};
-pub use fingerprint::fingerprint;
+pub use fingerprint::{facts, fingerprint};
 pub use propose::{UNSAID, propose};
 pub use unmatched::{Covered, Unmatched};
 

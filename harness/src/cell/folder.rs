@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use reports::time::Time;
 use scenarios::manifest::Manifest;
 use scenarios::plan::Plan;
 use scenarios::verdict::Verdict;
@@ -33,6 +34,9 @@ pub struct CellRecord {
     /// evidence then proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,
+    /// The time that it ran in; none until it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
     /// The case.
     pub plan: Plan,
     /// The client.

@@ -22,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use reports::time::{RealTime, Time};
 use scenarios::evidence::ClientEvent;
 use scenarios::judge;
 use scenarios::verdict::{CellVerdict, Verdict};
@@ -64,19 +65,20 @@ pub(crate) fn run_cell(
     slot: Slot,
 ) -> (Option<CellDone>, Remains) {
     let mut remains = Remains::default();
-    let verdict = match CellFolder::create(&options.folder, &job.id) {
+    let judged = match CellFolder::create(&options.folder, &job.id) {
         Ok(folder) => {
             remains.folder = Some(folder.clone());
             run_in(&folder, job, options, slot, &mut remains)
         }
         Err(error) => {
             let reason = format!("no folder for the cell: {error}");
-            Some(judge::not_run(&job.plan, Verdict::Error, reason))
+            Some((judge::not_run(&job.plan, Verdict::Error, reason), None))
         }
     };
-    let done = verdict.map(|verdict| CellDone {
+    let done = judged.map(|(verdict, time)| CellDone {
         id: job.id.clone(),
         verdict,
+        time,
     });
     (done, remains)
 }
@@ -86,6 +88,7 @@ pub(crate) fn lost(job: &CellJob, reason: String) -> CellDone {
     CellDone {
         id: job.id.clone(),
         verdict: judge::not_run(&job.plan, Verdict::Error, reason),
+        time: None,
     }
 }
 
@@ -95,15 +98,17 @@ fn run_in(
     options: &RunOptions,
     slot: Slot,
     remains: &mut Remains,
-) -> Option<CellVerdict> {
+) -> Option<(CellVerdict, Option<Time>)> {
+    let not_run = |reason| Some((judge::not_run(&job.plan, Verdict::Error, reason), None));
     // First, as it takes longest to be ready.
     let launcher = Launcher::start(&options.wirefault, &folder.environment(), &folder.scratch());
     let mut record = record_of(job);
-    let time = match time_of(job, options) {
+    let real_time = real_time(job, options);
+    let time = match time_of(job, real_time.is_some()) {
         Ok(time) => time,
         Err(error) => {
             let reason = format!("virtual time cannot begin: {error}");
-            return Some(judge::not_run(&job.plan, Verdict::Error, reason));
+            return not_run(reason);
         }
     };
     let clock = time.clock();
@@ -111,7 +116,7 @@ fn run_in(
         Ok(log) => Arc::new(log),
         Err(error) => {
             let reason = format!("the cell's record cannot be written: {error}");
-            return Some(judge::not_run(&job.plan, Verdict::Error, reason));
+            return not_run(reason);
         }
     };
     let cell = Cell {
@@ -122,7 +127,9 @@ fn run_in(
         log: log.clone(),
     };
     let ended = unwind(|| cell.run(launcher, slot, &time, &mut remains.watch));
-    if let Some(told) = time.end() {
+    record.time = real_time.map(Time::Real);
+    if let Some(told) = time.end(&ended, job.plan.deadline) {
+        record.time = Some(Time::from(&told));
         log.client(ClientEvent::VirtualTime(told));
     }
     match ended {
@@ -134,6 +141,7 @@ fn run_in(
             missing: true,
             reason,
         }) => {
+            record.time = None;
             record.not_run = Some(NotRun {
                 verdict: Verdict::Skipped,
                 reason,
@@ -143,15 +151,21 @@ fn run_in(
             log.client(ClientEvent::HarnessError { reason });
         }
     }
-    Some(conclude(folder, &record, &log))
+    let verdict = conclude(folder, &record, &log);
+    Some((verdict, record.time))
 }
 
-/// The time of a cell, as the run wants it and the case can have it.
-fn time_of(job: &CellJob, options: &RunOptions) -> io::Result<CellTime> {
-    if options.virtual_time && job.plan.real_time().is_none() {
-        CellTime::begin_virtual(&job.client.manifest.soft_threads)
-    } else {
+/// Why a cell runs in real time, as the run wants it or the case can only have it.
+fn real_time(job: &CellJob, options: &RunOptions) -> Option<RealTime> {
+    let kernel = || job.plan.real_time().map(RealTime::kernel_timers);
+    options.real_time.clone().or_else(kernel)
+}
+
+fn time_of(job: &CellJob, is_real: bool) -> io::Result<CellTime> {
+    if is_real {
         Ok(CellTime::real())
+    } else {
+        CellTime::begin_virtual(&job.client.manifest.soft_threads)
     }
 }
 
@@ -168,10 +182,8 @@ fn conclude(folder: &CellFolder, record: &CellRecord, log: &EvidenceLog) -> Cell
     let verdict =
         verdict.unwrap_or_else(|reason| judge::not_run(&record.plan, Verdict::Error, reason));
     let written = write_json(&folder.verdict(), &verdict).and_then(|()| {
-        if record.not_run.is_some() {
-            write_json(&folder.record(), record)?;
-        }
-        Ok(())
+        // Once more, with what is known now.
+        write_json(&folder.record(), record)
     });
     match written {
         Ok(()) => verdict,
@@ -220,6 +232,7 @@ fn record_of(job: &CellJob) -> CellRecord {
         client_version: job.client.version.clone(),
         defects: job.client.defects.clone(),
         not_run: None,
+        time: None,
         plan: job.plan.clone(),
         manifest: job.client.manifest.clone(),
     }

@@ -11,7 +11,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::drive::Ended;
 use scenarios::evidence::{HeldWait, Told, VirtualTimeTold};
+use scenarios::verdict::EndedBy;
 use scripted_servers::clock::{Busy, Clock, Part, RealClock};
 use virtual_time::{Counted, Doubt, Entry, Options, TimeRecord, Tracer, VirtualTime, gate};
 
@@ -64,8 +66,13 @@ impl CellTime {
         Ok(Some(door))
     }
 
-    /// Ends the time, when nobody waits for it any more: what became of it.
-    pub(super) fn end(self) -> Option<VirtualTimeTold> {
+    /// Ends the time, when nobody waits for it any more: what became of it, in a
+    /// cell that ended so and had this deadline.
+    pub(super) fn end(
+        self,
+        ended: &Result<Ended, String>,
+        deadline: Duration,
+    ) -> Option<VirtualTimeTold> {
         let Self::Virtual(_, tracer) = self else {
             return None;
         };
@@ -73,7 +80,15 @@ impl CellTime {
             Entry::Refused { why, .. } => Some(why.to_string()),
             Entry::Traced { .. } | Entry::Absent => None,
         });
-        Some(told(tracer.finish(), refused))
+        let mut told = told(tracer.finish(), refused);
+        if matches!(ended, Ok(Ended::Ran(EndedBy::Deadline))) && waited_for_nothing(&told, deadline)
+        {
+            told.notes.push(Told {
+                what: HANGS.to_owned(),
+                times: 1,
+            });
+        }
+        Some(told)
     }
 }
 
@@ -101,6 +116,23 @@ fn told(record: TimeRecord, refused: Option<String>) -> VirtualTimeTold {
         ),
         refused,
     }
+}
+
+/// What a cell's time says of a client that waited until the deadline.
+const HANGS: &str = "the client hung: when time was moved to the cell's deadline all of it waited, \
+                     and for nothing that came before";
+
+/// The servers' name in a record, and the harness's own.
+const OURS: &str = "(servers)";
+
+/// Whether time was moved last to a time of ours not before the deadline, and so to
+/// that: the client had none before it.
+fn waited_for_nothing(told: &VirtualTimeTold, deadline: Duration) -> bool {
+    let is_it = |last: &HeldWait| {
+        let until = Duration::from_micros(last.at_us + last.us);
+        last.thread == OURS && until >= deadline
+    };
+    told.held_not_listed == 0 && told.held.last().is_some_and(is_it)
 }
 
 /// A client that hangs is the judge's to find, and no doubt about the time.
@@ -168,4 +200,33 @@ impl Clock for VirtualClock {
 
 fn counted(busy: virtual_time::Busy) -> Busy {
     Busy::new(move || drop(busy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last(thread: &str, at_s: u64, s: u64) -> VirtualTimeTold {
+        VirtualTimeTold {
+            held: vec![HeldWait {
+                at_us: at_s * 1_000_000,
+                thread: thread.to_owned(),
+                call: "poll".to_owned(),
+                us: s * 1_000_000,
+                jumps: 1,
+            }],
+            ..VirtualTimeTold::default()
+        }
+    }
+
+    #[test]
+    fn a_client_hangs_that_has_no_time_of_its_own_before_the_deadline() {
+        let hangs = |told| waited_for_nothing(&told, Duration::from_secs(60));
+        assert!(hangs(last(OURS, 1, 59)));
+        // It has.
+        assert!(!hangs(last("main", 1, 59)));
+        // A server's delay long ago; what the client waited for since was short.
+        assert!(!hangs(last(OURS, 1, 20)));
+        assert!(!hangs(VirtualTimeTold::default()));
+    }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use reports::formats::{self, Format, View};
+use reports::time::RealTime;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -125,19 +126,50 @@ pub(super) enum Time {
 }
 
 impl Time {
-    /// Whether cells run in virtual time.
+    /// Why cells run in real time; none: they run in virtual time.
     ///
     /// # Errors
-    /// When it is asked for and can not be had.
-    pub(super) fn is_virtual(self, output: &mut Output<'_>) -> Result<bool, Failure> {
+    /// When virtual time is asked for and can not be had.
+    pub(super) fn real_time(self, output: &mut Output<'_>) -> Result<Option<RealTime>, Failure> {
         match (self, virtual_time::probe()) {
-            (Self::Real, _) => Ok(false),
-            (_, Ok(())) => Ok(true),
+            (Self::Real, _) => Ok(Some(RealTime::not_asked())),
+            (_, Ok(())) => Ok(None),
             (Self::Virtual, Err(why)) => Err(Failure::usage(format!("--time virtual: {why}"))),
             (Self::Auto, Err(why)) => {
                 output.message(&format!("time: real, because {why}"));
-                Ok(false)
+                Ok(Some(RealTime::unavailable(why)))
             }
+        }
+    }
+}
+
+/// Which time the cells of a run run in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum RunTime {
+    /// Virtual where this machine can, else real, with a line that says why
+    Auto,
+    /// Waiting takes no time: clients run traced, with clocks that jump over it.
+    /// Cases that depend on the kernel's own timers run in real time
+    Virtual,
+    /// Waiting is waited for
+    Real,
+    /// Virtual, then real: the run is done twice, and what differs is told
+    Both,
+}
+
+impl RunTime {
+    /// The one time that they run in; none: in both.
+    ///
+    /// # Errors
+    /// When both are asked for and can not be had.
+    pub(super) fn single(self) -> Result<Option<Time>, Failure> {
+        match self {
+            Self::Auto => Ok(Some(Time::Auto)),
+            Self::Virtual => Ok(Some(Time::Virtual)),
+            Self::Real => Ok(Some(Time::Real)),
+            Self::Both => virtual_time::probe()
+                .map(|()| None)
+                .map_err(|why| Failure::usage(format!("--time both: {why}"))),
         }
     }
 }

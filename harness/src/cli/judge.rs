@@ -14,6 +14,7 @@ use crate::baseline::fingerprint;
 use crate::cell;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::run::CellDone;
 use crate::run::folder::{self, RunFolder, read_whole};
 use crate::run::planned::{self, Planned, PlannedCell};
 
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let planned = planned(&folder)?;
     present::try_places(&arguments.shown, context)?;
     let before = before(&folder, context);
-    let mut verdicts = BTreeMap::new();
+    let mut done = Vec::new();
     for planned in planned.cells.iter().filter(|cell| cell.not_run.is_none()) {
         if before.has_no_result(&planned.id) {
             continue;
@@ -59,16 +60,18 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
             continue;
         }
         match cell::judge_again(&of_cell) {
-            Ok((_, verdict)) => {
-                verdicts.insert(planned.id.clone(), verdict);
-            }
+            Ok((record, verdict)) => done.push(CellDone {
+                id: planned.id.clone(),
+                verdict,
+                time: record.time,
+            }),
             // Killed while it was being written; the cell is missing then.
             Err(error) => context
                 .output
                 .message(&reports::harmless::one_line(&error.to_string())),
         }
     }
-    let record = planned.record(verdicts, &|id| folder.stderr(id));
+    let record = planned.record(done, &|id| folder.stderr(id));
     before.compare(&record, context);
     present::present(&record, &arguments.shown, &arguments.common, context)?;
     Ok(Exit::winner([Exit::of_record(&record), before.exit()]))
@@ -91,7 +94,11 @@ fn cell_alone(
     let ended = compare_cell(folder, &verdict, context);
     // The run's other files are not asked, so their digest is not known.
     let mut planned = Planned::new(String::new(), record.seed);
-    let verdicts = BTreeMap::from([(record.id.clone(), verdict)]);
+    let done = CellDone {
+        id: record.id.clone(),
+        verdict,
+        time: record.time,
+    };
     planned.cells.push(PlannedCell {
         id: record.id,
         case: record.plan.case,
@@ -102,7 +109,7 @@ fn cell_alone(
         baseline: None,
         not_run: None,
     });
-    let record = planned.record(verdicts, &|_| folder::stderr(&folder.path));
+    let record = planned.record(vec![done], &|_| folder::stderr(&folder.path));
     present::present(&record, &arguments.shown, &arguments.common, context)?;
     Ok(Exit::winner([Exit::of_record(&record), ended]))
 }

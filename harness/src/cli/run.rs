@@ -1,6 +1,8 @@
 //! `run`: runs scenarios against clients and holds the result against the
 //! baseline.
 
+mod both;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +10,7 @@ use clap::Args;
 use reports::harmless::one_line;
 use reports::record::{Disposition, RunRecord};
 
-use super::arguments::{Common, Shown, Time};
+use super::arguments::{Common, RunTime, Shown};
 use super::workspace::{Workspace, digest, run_options};
 use super::{Context, present};
 use crate::baseline::{Baseline, Covered, dispose, fingerprint, propose};
@@ -35,7 +37,7 @@ pub(super) struct Arguments {
     ///
     /// `redirect/loop` is a scenario with all its cases, `'redirect/*'` an
     /// area, `'*[after=half*'` some cases, `mine/case.yaml` a file. Default:
-    /// every shipped scenario without the tag `slow`.
+    /// every shipped scenario; in real time without those tagged `slow`.
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
 
@@ -80,8 +82,11 @@ pub(super) struct Arguments {
     repeat: u32,
 
     /// Which time cells run in
-    #[arg(long, value_name = "TIME", default_value = "real")]
-    time: Time,
+    ///
+    /// `both` keeps its passes in the folders `virtual` and `real` of the run's
+    /// folder, and what differs between them in `differences.json`.
+    #[arg(long, value_name = "TIME", default_value = "auto")]
+    time: RunTime,
 
     /// Seed of all randomness; printed and stored, so that a run can be
     /// replayed. Default: another one each time
@@ -104,8 +109,17 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let suite = workspace.scenarios(&selection, seed, cwd)?;
     let baseline = workspace.baseline(arguments.baseline.as_deref(), cwd)?;
     workspace.check()?;
-    let virtual_time = arguments.time.is_virtual(context.output)?;
-    let picked = selection.pick(&suite, virtual_time)?;
+    let time = arguments.time.single()?;
+    if time.is_none() && !arguments.shown.reports.is_empty() {
+        return Err(Failure::usage(REPORT_OF_BOTH));
+    }
+    let real_time = match time {
+        Some(time) => time.real_time(context.output)?,
+        None => None,
+    };
+    // Both passes run the same, so what real time is too short for is in neither.
+    let jumps = time.is_some() && real_time.is_none();
+    let picked = selection.pick(&suite, jumps)?;
     let chosen = choose(arguments, &workspace.clients, cwd)?;
 
     let contenders = Contender::prepare(&chosen, context.around);
@@ -131,17 +145,13 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let unmatched = baseline.unmatched(&names, &covered, &asks_for);
     (cells.planned.stale, cells.planned.unused) = (unmatched.stale, unmatched.unused);
 
+    if time.is_none() {
+        return both::run(arguments, &cells, &baseline, context);
+    }
     let folder = RunFolder::make(arguments.out.as_deref(), "", context.around)?;
     present::try_places(&arguments.shown, context)?;
-    folder.write_planned(&cells.planned)?;
-    let options = run_options(&folder, arguments.jobs, virtual_time, context)?;
-    let record = conduct(cells, &folder, &baseline, &options, context)?;
-    folder.write_record(&record)?;
-    let proposals = propose(&record, &baseline);
-    for (client, text) in &proposals {
-        let name = PathBuf::from("baseline").join(format!("{client}.yaml"));
-        folder.write(&name, text.as_bytes())?;
-    }
+    let options = run_options(&folder, arguments.jobs, real_time, context)?;
+    let (record, proposals) = pass(cells, &folder, &baseline, &options, context)?;
     present::present(&record, &arguments.shown, &arguments.common, context)?;
     context.output.result(closing(&folder, &proposals))?;
     Ok(Exit::of_record(&record))
@@ -170,6 +180,30 @@ fn choose(arguments: &Arguments, known: &[Known], cwd: &Path) -> Result<Vec<Know
         });
     }
     Ok(chosen)
+}
+
+/// What to do for a report of both passes.
+const REPORT_OF_BOTH: &str = "--report: with --time both there are two records; `wirefault judge \
+                              DIR/virtual --report FORMAT=PATH` makes a report of one of them";
+
+/// Runs the cells, and writes into the folder what came of them: the record, and
+/// the baseline's entries for what differs from it, by client.
+fn pass(
+    cells: Cells,
+    folder: &RunFolder,
+    baseline: &Baseline,
+    options: &RunOptions,
+    context: &mut Context<'_, '_>,
+) -> Result<(RunRecord, BTreeMap<String, String>), Failure> {
+    folder.write_planned(&cells.planned)?;
+    let record = conduct(cells, folder, baseline, options, context)?;
+    folder.write_record(&record)?;
+    let proposals = propose(&record, baseline);
+    for (client, text) in &proposals {
+        let name = PathBuf::from("baseline").join(format!("{client}.yaml"));
+        folder.write(&name, text.as_bytes())?;
+    }
+    Ok((record, proposals))
 }
 
 /// Runs the cells and puts the record together.
@@ -206,11 +240,7 @@ fn conduct(
         progress.seen(&event, context.output);
     });
     progress.finish();
-    let verdicts = done?
-        .into_iter()
-        .map(|done| (done.id, done.verdict))
-        .collect();
-    Ok(planned.record(verdicts, &|id| folder.stderr(id)))
+    Ok(planned.record(done?, &|id| folder.stderr(id)))
 }
 
 /// The scenarios that take part with all their cases.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use reports::harmless::one_line;
+use reports::layout::wrap;
+use reports::time;
 use scenarios::document::decode::counted;
 
 use super::Context;
@@ -29,7 +31,7 @@ use crate::selftest::{self, Selftest};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Scenarios: ids, globs or files, as for `run`. Default: every shipped
-    /// scenario without the tag `slow`
+    /// scenario; in real time without those tagged `slow`
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
 
@@ -44,7 +46,7 @@ pub(super) struct Arguments {
     jobs: Option<u16>,
 
     /// Which time cells run in
-    #[arg(long, value_name = "TIME", default_value = "real")]
+    #[arg(long, value_name = "TIME", default_value = "auto")]
     time: Time,
 
     /// Seed of all randomness. Default: another one each time
@@ -62,9 +64,9 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let mut workspace = Workspace::open(&arguments.common, context)?;
     let suite = workspace.scenarios(&selection, seed, &context.around.cwd)?;
     workspace.check()?;
-    let virtual_time = arguments.time.is_virtual(context.output)?;
+    let real_time = arguments.time.real_time(context.output)?;
     let plans: Vec<_> = selection
-        .pick(&suite, virtual_time)?
+        .pick(&suite, real_time.is_none())?
         .into_iter()
         .map(|(_, plan)| plan)
         .collect();
@@ -88,7 +90,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     }
     let mut selftest = Selftest::plan(&plans, contender);
     let folder = RunFolder::make(arguments.out.as_deref(), "selftest-", context.around)?;
-    let options = run_options(&folder, arguments.jobs, virtual_time, context)?;
+    let options = run_options(&folder, arguments.jobs, real_time, context)?;
     let differs = |_: &str, _: &scenarios::verdict::CellVerdict| false;
     let jobs = selftest.take_jobs();
     let all = jobs.len();
@@ -101,8 +103,16 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         progress.seen(&event, context.output);
     });
     progress.finish();
-    let results = selftest.results(done?);
+    let done = done?;
+    let times = time::summary(done.iter().filter_map(|done| done.time.as_ref()));
+    let results = selftest.results(done);
     context.output.result(text(&results, plans.len(), all))?;
+    for line in times
+        .iter()
+        .flat_map(|line| wrap(line, context.around.width))
+    {
+        context.output.result(format!("{}\n", one_line(&line)))?;
+    }
     context.output.result(format!(
         "Run folder: {}\n",
         one_line(&folder.shown.display().to_string())

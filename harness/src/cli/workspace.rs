@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use reports::time::RealTime;
 use scenarios::validate;
 use sha2::{Digest, Sha256};
 
@@ -102,13 +103,13 @@ impl Workspace {
 pub(super) fn run_options(
     folder: &RunFolder,
     jobs: Option<u16>,
-    virtual_time: bool,
+    real_time: Option<RealTime>,
     context: &Context<'_, '_>,
 ) -> Result<RunOptions, Failure> {
     let mut options = RunOptions::new(folder.path.clone())?;
     options.wirefault.clone_from(&context.around.wirefault);
     options.interrupt = (context.interrupt)()?;
-    options.virtual_time = virtual_time;
+    options.real_time = real_time;
     if let Some(jobs) = jobs {
         options.jobs = usize::from(jobs);
     }

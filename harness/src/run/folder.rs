@@ -67,6 +67,21 @@ impl RunFolder {
         })
     }
 
+    /// Makes the folder of a run in this one.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn inside(&self, name: &str) -> Result<Self, Failure> {
+        let inside = Self {
+            path: self.path.join(name),
+            shown: self.shown.join(name),
+        };
+        std::fs::create_dir(&inside.path).map_err(|error| {
+            Failure::place("cannot make the run's folder", &inside.shown, &error)
+        })?;
+        Ok(inside)
+    }
+
     /// Writes what is planned.
     ///
     /// # Errors
@@ -83,7 +98,11 @@ impl RunFolder {
         self.write_json("run.json", record)
     }
 
-    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+    /// Writes a value as JSON, whole or not at all.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
         let mut bytes = serde_json::to_vec_pretty(value)
             .map_err(|error| Failure::internal(format!("cannot write `{name}`: {error}")))?;
         bytes.push(b'\n');

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use reports::time::{RealTime, Time};
 use scenarios::manifest::Manifest;
 use scenarios::plan::Plan;
 use scenarios::verdict::CellVerdict;
@@ -41,6 +42,8 @@ pub struct CellDone {
     pub id: String,
     /// The judge's words.
     pub verdict: CellVerdict,
+    /// The time that it ran in; none where its client never ran.
+    pub time: Option<Time>,
 }
 
 /// How a run is done.
@@ -54,22 +57,23 @@ pub struct RunOptions {
     pub jobs: usize,
     /// Cells that may be under way at once, for each slot.
     pub waiting_per_slot: usize,
-    /// Whether cells run in virtual time, where their case can.
-    pub virtual_time: bool,
+    /// Why cells run in real time. None: they run in virtual time, where their
+    /// case can.
+    pub real_time: Option<RealTime>,
     /// What stops the run early.
     pub interrupt: Interrupt,
 }
 
 impl RunOptions {
-    /// The usual way: a slot for every processor, this binary as `wirefault`,
-    /// and an interrupt that nothing triggers.
+    /// The usual way: a slot for every processor, this binary as `wirefault`, real
+    /// time, and an interrupt that nothing triggers.
     pub fn new(folder: PathBuf) -> Result<Self, HarnessError> {
         Ok(Self {
             folder,
             wirefault: std::env::current_exe().map_err(HarnessError::OwnBinary)?,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             waiting_per_slot: 32,
-            virtual_time: false,
+            real_time: Some(RealTime::not_asked()),
             interrupt: Interrupt::default(),
         })
     }

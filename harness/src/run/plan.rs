@@ -123,7 +123,7 @@ fn cannot(lacks: Lack) -> String {
 }
 
 /// What is planned, and the work that comes of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cells {
     /// All cells.
     pub planned: Planned,

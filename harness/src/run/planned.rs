@@ -8,11 +8,13 @@ use reports::record::{
     BaselineEntry, Cell, MissingCell, RunRecord, SCHEMA_VERSION, StaleEntry, UnusedEntry,
 };
 use reports::redact::redact;
+use reports::time::Time;
 use scenarios::plan::CaseName;
 use scenarios::verdict::{CellVerdict, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::baseline::{dispose_repeats, fingerprint};
+use crate::run::CellDone;
 
 /// The file in the run's folder.
 pub const FILE: &str = "planned.json";
@@ -74,22 +76,25 @@ impl Planned {
         }
     }
 
-    /// The record of what was planned, with these verdicts. `stderr` gives the
+    /// The record of what was planned, with these cells done. `stderr` gives the
     /// end of what the client of a cell wrote there.
     pub fn record(
         &self,
-        mut verdicts: BTreeMap<String, CellVerdict>,
+        done: Vec<CellDone>,
         stderr: &dyn Fn(&str) -> Option<String>,
     ) -> RunRecord {
+        let done = done.into_iter().map(|done| (done.id.clone(), done));
+        let mut done: BTreeMap<String, CellDone> = done.collect();
         let mut cells = Vec::new();
         let mut missing = Vec::new();
         for planned in &self.cells {
-            let judged = planned
-                .not_run
-                .clone()
-                .or_else(|| verdicts.remove(&planned.id));
-            match judged {
-                Some(judged) => cells.push(cell(planned, judged, stderr)),
+            let not_run = planned.not_run.clone().map(|judged| (judged, None));
+            let ran = || {
+                done.remove(&planned.id)
+                    .map(|done| (done.verdict, done.time))
+            };
+            match not_run.or_else(ran) {
+                Some((judged, time)) => cells.push(cell(planned, judged, time, stderr)),
                 None => missing.push(MissingCell {
                     id: planned.id.clone(),
                     case: planned.case.to_string(),
@@ -115,6 +120,7 @@ impl Planned {
 fn cell(
     planned: &PlannedCell,
     judged: CellVerdict,
+    time: Option<Time>,
     stderr: &dyn Fn(&str) -> Option<String>,
 ) -> Cell {
     use scenarios::verdict::Outcome;
@@ -136,6 +142,7 @@ fn cell(
             .then(|| stderr(&planned.id))
             .flatten()
             .map(|text| redact(&text)),
+        time,
         judged: redacted(judged),
     }
 }
@@ -211,11 +218,18 @@ mod tests {
         planned
     }
 
+    fn done(id: &str, verdict: CellVerdict) -> CellDone {
+        CellDone {
+            id: id.to_owned(),
+            verdict,
+            time: None,
+        }
+    }
+
     #[test]
     fn a_cell_without_a_verdict_is_missing() {
         let pass = samples::verdict(Verdict::Pass, &[("api", 1)]);
-        let verdicts = BTreeMap::from([("a".to_owned(), pass)]);
-        let record = planned(&[("a", 1), ("b", 2)]).record(verdicts, &|_| None);
+        let record = planned(&[("a", 1), ("b", 2)]).record(vec![done("a", pass)], &|_| None);
         assert_eq!(record.cells.len(), 1);
         assert_eq!(record.missing.len(), 1);
         assert_eq!(
@@ -226,17 +240,9 @@ mod tests {
 
     #[test]
     fn repeats_that_count_differently_are_flaky() {
-        let verdicts = BTreeMap::from([
-            (
-                "a".to_owned(),
-                samples::verdict(Verdict::Pass, &[("api", 1)]),
-            ),
-            (
-                "b".to_owned(),
-                samples::verdict(Verdict::Pass, &[("api", 2)]),
-            ),
-        ]);
-        let record = planned(&[("a", 1), ("b", 2)]).record(verdicts, &|_| None);
+        let counts = |id, n| done(id, samples::verdict(Verdict::Pass, &[("api", n)]));
+        let both = vec![counts("a", 1), counts("b", 2)];
+        let record = planned(&[("a", 1), ("b", 2)]).record(both, &|_| None);
         let found: Vec<_> = record.cells.iter().map(|cell| cell.disposition).collect();
         assert_eq!(found, [Disposition::Flaky; 2]);
     }
@@ -248,8 +254,8 @@ mod tests {
         judged.reason = Some(secret.to_owned());
         judged.notes.push(secret.to_owned());
         judged.calls[0].shown = secret.to_owned();
-        let verdicts = BTreeMap::from([("a".to_owned(), judged)]);
-        let record = planned(&[("a", 1)]).record(verdicts, &|_| Some(secret.to_owned()));
+        let record =
+            planned(&[("a", 1)]).record(vec![done("a", judged)], &|_| Some(secret.to_owned()));
         let json = serde_json::to_string(&record).unwrap();
         assert!(!json.contains("sk-"), "{json}");
         assert!(json.contains(reports::redact::REDACTED), "{json}");

@@ -118,12 +118,21 @@ impl Workbench {
 
     /// Runs the program in another folder.
     pub(crate) fn run_in(&self, folder: &Path, args: &[&str]) -> Done {
-        let output = self.command(args).current_dir(folder).output().unwrap();
-        Done {
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-            code: output.status.code().unwrap_or(-1),
-        }
+        Done::of(self.command(args).current_dir(folder))
+    }
+
+    /// Runs the program in the root as `prepare` has it.
+    pub(crate) fn run_prepared(
+        &self,
+        program: &Path,
+        args: &[&str],
+        prepare: impl FnOnce(&mut std::process::Command),
+    ) -> Done {
+        let mut command = std::process::Command::new(program);
+        self.settle(command.args(args));
+        prepare(&mut command);
+        let mut command = assert_cmd::Command::from_std(command);
+        Done::of(command.timeout(PATIENCE))
     }
 
     /// Starts the program in the root, with nobody reading what it says.
@@ -138,20 +147,35 @@ impl Workbench {
     }
 
     fn command(&self, args: &[&str]) -> assert_cmd::Command {
-        let mut command = assert_cmd::Command::cargo_bin("wirefault").unwrap();
+        let program = assert_cmd::cargo::cargo_bin("wirefault");
+        let mut command = std::process::Command::new(program);
+        self.settle(command.args(args));
+        let mut command = assert_cmd::Command::from_std(command);
+        command.timeout(PATIENCE);
         command
-            .args(args)
+    }
+
+    fn settle(&self, command: &mut std::process::Command) {
+        command
             .current_dir(self.path())
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", self.path())
-            .env("COLUMNS", "100")
-            .timeout(PATIENCE);
-        command
+            .env("COLUMNS", "100");
     }
 }
 
 impl Done {
+    /// Waits for the end of a program.
+    fn of(command: &mut assert_cmd::Command) -> Self {
+        let output = command.output().unwrap();
+        Self {
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+            code: output.status.code().unwrap_or(-1),
+        }
+    }
+
     /// Fails unless it ended with this code.
     pub(crate) fn ends_with(self, code: i32) -> Self {
         assert_eq!(

@@ -76,6 +76,7 @@ pub(crate) fn cell(
             _ => "delivered api=1; outcome not-sent".to_owned(),
         },
         stderr: None,
+        time: None,
         judged,
     }
 }

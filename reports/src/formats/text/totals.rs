@@ -10,6 +10,7 @@ use crate::harmless::one_line;
 use crate::layout::wrap;
 use crate::record::{Disposition, RunRecord};
 use crate::table::Table;
+use crate::time;
 use crate::words;
 
 /// What did not run and why: one line for each client and verdict.
@@ -99,7 +100,9 @@ pub(super) fn render(record: &RunRecord, view: &View) -> String {
         record.tool_version, record.seed
     );
     let mut out = String::new();
+    let times = record.cells.iter().filter_map(|cell| cell.time.as_ref());
     let more = nothing_ran(record).into_iter().chain(bounded(record));
+    let more = more.chain(time::summary(times));
     for text in [text].into_iter().chain(more) {
         for line in wrap(&one_line(&text), view.width) {
             out.push_str(&line);
