@@ -92,6 +92,11 @@ impl Tcp {
         }
     }
 
+    fn give_up(&mut self) {
+        self.watched = None;
+        self.stream = None;
+    }
+
     /// Lets tokio forget that the socket was readable, so that the next wait is
     /// for something new.
     fn forget_readable(stream: &TcpStream) {
@@ -270,16 +275,20 @@ impl Transport for Tcp {
 
     fn reset(&mut self) {
         if let Some(stream) = &self.stream
-            && let Err(error) = kernel::reset_on_close(stream)
+            && let Err(error) = kernel::reset(stream)
         {
-            self.note("SO_LINGER", &error);
+            self.note("connect to nowhere", &error);
         }
-        self.close();
+        self.give_up();
     }
 
     fn close(&mut self) {
-        self.watched = None;
-        self.stream = None;
+        if let Some(stream) = &self.stream
+            && let Err(error) = kernel::end(stream.as_fd())
+        {
+            tracing::debug!(%error, "the connection has ended before");
+        }
+        self.give_up();
     }
 
     fn is_open(&self) -> bool {
@@ -320,5 +329,37 @@ mod tests {
                 "{doubt}"
             );
         }
+    }
+
+    /// A served connection, its client, and a second descriptor of the server's end,
+    /// as a process that is being started has one.
+    async fn served() -> (Tcp, std::net::TcpStream, std::os::fd::OwnedFd) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let own = listener.local_addr().unwrap();
+        let client = std::net::TcpStream::connect(own).unwrap();
+        let patience = Some(Duration::from_secs(20));
+        client.set_read_timeout(patience).unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let other = stream.as_fd().try_clone_to_owned().unwrap();
+        let peers = Arc::new(Peers::new());
+        let tcp = Tcp::new(stream, own, peer, peers, &*RealClock::start());
+        (tcp, client, other)
+    }
+
+    #[tokio::test]
+    async fn an_end_is_sent_at_once_though_another_process_holds_the_socket() {
+        use std::io::{Read, Write};
+        let (mut tcp, mut client, _other) = served().await;
+        tcp.reset();
+        let error = client.read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        let (mut tcp, mut client, _other) = served().await;
+        tcp.close();
+        assert_eq!(client.read(&mut [0]).unwrap(), 0, "a FIN");
+        let (mut tcp, mut client, _other) = served().await;
+        client.write_all(b"x").unwrap();
+        tcp.close();
+        let error = client.read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "x is unread");
     }
 }

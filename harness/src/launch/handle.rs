@@ -15,6 +15,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{getpid, set_child_subreaper};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
+use virtual_time::Starting;
 
 use super::procfs::Stat;
 use super::stamped;
@@ -215,7 +216,9 @@ impl Process {
     fn spawn(mut command: Command) -> io::Result<Self> {
         // Under the lock, so that no launcher is ever taken for an orphan.
         let mut launchers = launchers();
+        let starting = Starting::begin();
         let child = command.spawn()?;
+        drop(starting);
         launchers.insert(child.id());
         Ok(Self {
             child,

@@ -36,10 +36,10 @@ pub fn run_cells(
         })?;
     let (tell, told) = mpsc::unbounded_channel();
     let mut schedule = Schedule {
+        to_come: to_come(&jobs, options),
         results: jobs.iter().map(|_| None).collect(),
         jobs: jobs.into_iter().map(Arc::new).collect(),
         options: Arc::new(options.clone()),
-        next: 0,
         holding: BTreeSet::new(),
         under_way: BTreeMap::new(),
         threads: BTreeMap::new(),
@@ -53,6 +53,15 @@ pub fn run_cells(
         let _ = thread.join();
     }
     Ok(schedule.results.into_iter().flatten().collect())
+}
+
+/// Cells in the order of their beginning, the first one last: that of the jobs, but
+/// where waiting takes no time, those begin first that wait all the same.
+fn to_come(jobs: &[CellJob], options: &RunOptions) -> Vec<usize> {
+    let waits =
+        |index: &usize| options.real_time.is_none() && jobs[*index].plan.real_time().is_some();
+    let (first, rest): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(waits);
+    first.into_iter().chain(rest).rev().collect()
 }
 
 fn prepare(options: &RunOptions) -> Result<(), HarnessError> {
@@ -88,7 +97,8 @@ struct Schedule<'a> {
     jobs: Vec<Arc<CellJob>>,
     results: Vec<Option<CellDone>>,
     options: Arc<RunOptions>,
-    next: usize,
+    /// Cells that have yet to begin, the next one last.
+    to_come: Vec<usize>,
     /// Cells that hold a slot.
     holding: BTreeSet<usize>,
     /// Cells under way, and when each is given up.
@@ -133,12 +143,13 @@ impl Schedule<'_> {
     fn may_begin(&self) -> bool {
         let slots = self.options.jobs.max(1);
         let most = slots * self.options.waiting_per_slot.max(1);
-        self.next < self.jobs.len() && self.holding.len() < slots && self.under_way.len() < most
+        !self.to_come.is_empty() && self.holding.len() < slots && self.under_way.len() < most
     }
 
     fn begin(&mut self) {
-        let index = self.next;
-        self.next += 1;
+        let Some(index) = self.to_come.pop() else {
+            return;
+        };
         let job = self.jobs[index].clone();
         (self.seen)(RunEvent::Started { id: job.id.clone() });
         self.holding.insert(index);

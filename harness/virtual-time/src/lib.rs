@@ -23,6 +23,7 @@
 mod entry;
 mod options;
 mod record;
+mod starting;
 mod timeline;
 mod unavailable;
 mod virtual_time;
@@ -31,6 +32,7 @@ mod voter;
 pub use entry::Entry;
 pub use options::Options;
 pub use record::{Counted, Doubt, Held, Note, TimeRecord};
+pub use starting::Starting;
 pub use timeline::Timeline;
 pub use unavailable::Unavailable;
 pub use virtual_time::{Busy, Sleep, Sleeper, Swept, VirtualTime, Watched};

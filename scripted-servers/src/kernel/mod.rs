@@ -200,7 +200,18 @@ pub(crate) fn hear(socket: impl AsFd) -> io::Result<()> {
     SockRef::from(&socket).detach_filter()
 }
 
-/// Makes closing this socket send RST and forget what is unsent.
-pub(crate) fn reset_on_close(socket: impl AsFd) -> io::Result<()> {
-    SockRef::from(&socket).set_linger(Some(Duration::ZERO))
+/// Sends RST and forgets what is unsent. At once, as closing would not: while a
+/// program is being started its process holds every descriptor of this one.
+pub(crate) fn reset(socket: impl AsFd) -> io::Result<()> {
+    rustix::net::connect_unspec(socket)?;
+    Ok(())
+}
+
+/// Ends both directions at once as closing does: by FIN, or by RST when bytes are
+/// unread.
+pub(crate) fn end(socket: BorrowedFd<'_>) -> io::Result<()> {
+    if unread(socket)? > 0 {
+        return reset(socket);
+    }
+    SockRef::from(&socket).shutdown(std::net::Shutdown::Both)
 }

@@ -7,6 +7,7 @@
 use crate::linux::procfs::{Doing, Seen, ThreadFiles, has_backlog};
 use crate::linux::session::{Session, nanos};
 use crate::record::Doubt;
+use crate::starting::Starting;
 use crate::timeline::real_now;
 
 /// How often each thread of the servers had run when all were first found asleep.
@@ -37,12 +38,12 @@ impl Session {
             && tids.iter().all(|tid| self.is_as_it_was(*tid))
             && self.look_at_servers().as_ref() == Some(&first.0)
             && !self.has_backlog()
-            && self.voter.is_quiet()
+            && self.are_all_quiet()
             && !Self::has_pending_stop()
     }
 
     fn servers_are_quiet(&mut self) -> bool {
-        if self.voter.is_quiet() {
+        if self.are_all_quiet() {
             self.servers_busy_since = None;
             return true;
         }
@@ -55,6 +56,10 @@ impl Session {
             self.doubt(Doubt::ServersNeverQuiet);
         }
         false
+    }
+
+    fn are_all_quiet(&self) -> bool {
+        self.voter.is_quiet() && !Starting::is_any()
     }
 
     fn has_backlog(&self) -> bool {
