@@ -1,0 +1,19 @@
+"""`retry URL` waits as long as Retry-After says; `poll URL` asks every 15 s, for
+five minutes."""
+
+import sys
+import time
+import urllib.error
+import urllib.request
+
+what, url = sys.argv[1:]
+if what == "retry":
+    try:
+        urllib.request.urlopen(url)
+    except urllib.error.HTTPError as refused:
+        time.sleep(float(refused.headers["Retry-After"]))
+    urllib.request.urlopen(url).read()
+else:
+    for _ in range(20):
+        urllib.request.urlopen(url).read()
+        time.sleep(15)
