@@ -57,6 +57,8 @@ pub(crate) struct Session {
     /// Threads of the servers.
     pub(crate) servers: HashMap<i32, ThreadFiles>,
     pub(crate) processors: Option<Processors>,
+    /// The thread that was found running last.
+    pub(crate) ran_last: Option<i32>,
     pub(crate) softnet: Option<File>,
     /// Real time since when all that is traced has not rested, and since when the
     /// servers have not.
@@ -93,6 +95,7 @@ impl Session {
             processes: HashMap::new(),
             servers: HashMap::new(),
             processors: Processors::own(),
+            ran_last: None,
             softnet: File::open("/proc/net/softnet_stat").ok(),
             restless_since: real_now(),
             servers_busy_since: None,
