@@ -113,9 +113,9 @@ pub enum Doubt {
     LongPosixTimer,
     /// A timer descriptor that could not be followed.
     UnfollowedTimer,
-    /// The client never rested.
+    /// The client did not rest for a long time in which no server had work.
     Spin,
-    /// The servers never rested.
+    /// A server was busy with one thing for a long time.
     ServersNeverQuiet,
     /// All wait, and nobody for a time.
     Stuck,
@@ -153,10 +153,10 @@ impl fmt::Display for Doubt {
             ),
             Self::UnfollowedTimer => f.write_str("a timerfd could not be followed and stays in real time"),
             Self::Spin => f.write_str(
-                "the client did not rest once for a long real time, so its computing counts as waiting",
+                "the client did not rest once for a long real time without work for a server, so its computing counts as waiting",
             ),
             Self::ServersNeverQuiet => f.write_str(
-                "the servers were busy for a long real time, so their work counts as waiting",
+                "the servers were busy for a long real time without getting on, so their work counts as waiting",
             ),
             Self::Stuck => f.write_str(
                 "every thread of the client waits for something that nobody will do, and none of them for a time: it hangs",

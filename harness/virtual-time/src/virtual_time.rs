@@ -10,7 +10,7 @@ use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
@@ -21,7 +21,7 @@ use crate::voter::Voter;
 /// A cell's virtual time.
 pub struct VirtualTime {
     timeline: Timeline,
-    busy: Arc<AtomicUsize>,
+    votes: Arc<Votes>,
     sleepers: Mutex<Sleepers>,
     threads: Mutex<BTreeSet<i32>>,
     sockets: Mutex<BTreeMap<i32, (SocketAddr, SocketAddr)>>,
@@ -36,21 +36,29 @@ struct Sleepers {
     pending: BTreeMap<(u64, u64), Wake>,
 }
 
+/// The votes against a jump: those held now, and all that were ever raised.
+#[derive(Debug, Default)]
+struct Votes {
+    held: AtomicUsize,
+    raised: AtomicU64,
+}
+
 /// A vote against a jump, until it is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Busy(Arc<AtomicUsize>);
+pub struct Busy(Arc<Votes>);
 
 impl Busy {
-    fn vote(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count.clone())
+    fn vote(votes: &Arc<Votes>) -> Self {
+        votes.held.fetch_add(1, Ordering::SeqCst);
+        votes.raised.fetch_add(1, Ordering::SeqCst);
+        Self(votes.clone())
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.0.held.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -104,7 +112,7 @@ impl VirtualTime {
     pub fn begin() -> Arc<Self> {
         Arc::new(Self {
             timeline: Timeline::begin(),
-            busy: Arc::default(),
+            votes: Arc::default(),
             sleepers: Mutex::default(),
             threads: Mutex::default(),
             sockets: Mutex::default(),
@@ -135,7 +143,7 @@ impl VirtualTime {
 
     /// A guard to hold over real work. Not for waiting on a socket.
     pub fn busy(&self) -> Busy {
-        Busy::vote(&self.busy)
+        Busy::vote(&self.votes)
     }
 
     /// Has `wake` called once `at` is reached, on the tracer's thread, with a
@@ -238,7 +246,11 @@ impl Voter for VirtualTime {
     }
 
     fn is_quiet(&self) -> bool {
-        self.busy.load(Ordering::SeqCst) == 0
+        self.votes.held.load(Ordering::SeqCst) == 0
+    }
+
+    fn votes(&self) -> u64 {
+        self.votes.raised.load(Ordering::SeqCst)
     }
 
     fn next_deadline(&self) -> Option<u64> {
@@ -278,7 +290,7 @@ impl fmt::Debug for VirtualTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VirtualTime")
             .field("timeline", &self.timeline)
-            .field("busy", &self.busy)
+            .field("votes", &self.votes)
             .finish_non_exhaustive()
     }
 }

@@ -19,6 +19,10 @@ pub trait Voter: Send + Sync {
     /// Whether nobody is busy.
     fn is_quiet(&self) -> bool;
 
+    /// How many votes there have been so far. One more says that the servers have got
+    /// on with something, however busy they were at every look.
+    fn votes(&self) -> u64;
+
     /// The earliest time that somebody waits for.
     fn next_deadline(&self) -> Option<u64>;
 

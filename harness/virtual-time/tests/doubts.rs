@@ -7,7 +7,8 @@ mod support;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use support::{CLIENT, Ran, can_trace, launcher, run, run_in, run_with, within};
@@ -112,6 +113,33 @@ fn servers_that_are_busy_without_end_are_not_the_clients_fault() {
     drop(busy);
     assert_eq!(doubts(&ran), [Doubt::ServersNeverQuiet]);
     within(ran.real, 1.0, 45.0);
+}
+
+/// Found by a million requests, each of which had the servers wait for the kernel:
+/// some vote was held at every look for twenty seconds.
+#[test]
+fn servers_that_are_busy_at_every_look_but_get_on_are_no_doubt() {
+    if !can_trace() {
+        return;
+    }
+    let mut options = Options::default();
+    options.spin_after = Duration::from_secs(1);
+    let time = VirtualTime::begin();
+    let at_work = Arc::new(AtomicBool::new(true));
+    let (clock, goes_on) = (time.clone(), at_work.clone());
+    let servers = std::thread::spawn(move || {
+        let mut busy = clock.busy();
+        while goes_on.load(Ordering::SeqCst) {
+            let next = clock.busy();
+            drop(std::mem::replace(&mut busy, next));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let ran = run_in(&time, options, &[CLIENT, "sleep", "3"]);
+    at_work.store(false, Ordering::SeqCst);
+    servers.join().unwrap();
+    assert_eq!(doubts(&ran), []);
+    within(ran.real, 3.0, 45.0);
 }
 
 #[test]

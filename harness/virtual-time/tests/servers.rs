@@ -403,6 +403,10 @@ impl Voter for LateAnswer {
         *at != At::Beginning || has_two.is_none()
     }
 
+    fn votes(&self) -> u64 {
+        self.time.votes()
+    }
+
     fn next_deadline(&self) -> Option<u64> {
         let mut at = self.at.lock().unwrap();
         if *at == At::FirstLook {

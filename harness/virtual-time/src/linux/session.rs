@@ -61,9 +61,11 @@ pub(crate) struct Session {
     pub(crate) ran_last: Option<i32>,
     pub(crate) softnet: Option<File>,
     /// Real time since when all that is traced has not rested, and since when the
-    /// servers have not.
+    /// servers have not. Both begin anew whenever the servers get on with something.
     pub(crate) restless_since: u64,
     pub(crate) servers_busy_since: Option<u64>,
+    /// How many votes the servers had raised then.
+    pub(crate) votes: u64,
     /// Real time since when all wait and nobody for a time.
     pub(crate) stuck_since: Option<u64>,
     /// How far sockets that hold bytes back have got, and since which real time.
@@ -99,6 +101,7 @@ impl Session {
             softnet: File::open("/proc/net/softnet_stat").ok(),
             restless_since: real_now(),
             servers_busy_since: None,
+            votes: 0,
             stuck_since: None,
             held_back: None,
             shared,

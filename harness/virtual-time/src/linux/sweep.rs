@@ -43,11 +43,18 @@ impl Session {
     }
 
     fn servers_are_quiet(&mut self) -> bool {
+        let now = real_now();
+        let votes = self.voter.votes();
+        if votes != self.votes {
+            // Client and servers are at work with each other.
+            self.votes = votes;
+            self.servers_busy_since = None;
+            self.restless_since = now;
+        }
         if self.are_all_quiet() {
             self.servers_busy_since = None;
             return true;
         }
-        let now = real_now();
         // Their work is no fault of the client.
         self.restless_since = now;
         let since = *self.servers_busy_since.get_or_insert(now);
