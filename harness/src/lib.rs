@@ -12,6 +12,7 @@ pub mod id;
 pub mod input;
 pub mod launch;
 pub mod output;
+mod priority;
 pub mod run;
 #[cfg(test)]
 mod samples;

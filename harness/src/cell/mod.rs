@@ -64,6 +64,8 @@ pub(crate) fn run_cell(
     options: &RunOptions,
     slot: Slot,
 ) -> (Option<CellDone>, Remains) {
+    // Launcher, servers and tracer are started from here.
+    crate::priority::this_thread_first();
     let mut remains = Remains::default();
     let judged = match CellFolder::create(&options.folder, &job.id) {
         Ok(folder) => {

@@ -53,6 +53,7 @@ fn launch(control: BorrowedFd<'_>) -> io::Result<()> {
     // tell what comes from launchers by its session. A process that leads a
     // session already has one.
     let _ = setsid();
+    crate::priority::this_session_first();
     set_child_subreaper(Some(getpid()))?;
     limit_files();
     let Some(order) = Order::receive(control)? else {

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::raw::{call, timespec, to, to_mut};
+use crate::raw::{call, timespec, to, to_mut, wait};
 
 pub(crate) fn by_name(name: &str, args: &[String]) -> ExitCode {
     match name {
@@ -26,6 +26,7 @@ pub(crate) fn by_name(name: &str, args: &[String]) -> ExitCode {
         "stopped" => stopped(),
         "exec-from-a-thread" => exec_from_a_thread(),
         "first-thread-ends" => first_thread_ends(),
+        "held-by-its-child" => held_by_its_child(),
         other => {
             eprintln_unknown(other);
             return ExitCode::from(64);
@@ -205,4 +206,16 @@ fn first_thread_ends() {
         std::process::exit(0);
     });
     call(libc::SYS_exit, &[0]);
+}
+
+/// Starts a process as vfork does, and is held until that ends after a minute.
+fn held_by_its_child() {
+    let flags = usize::try_from(libc::CLONE_VFORK | libc::SIGCHLD).unwrap();
+    let child = call(libc::SYS_clone, &[flags, 0, 0, 0, 0]);
+    if child == 0 {
+        std::thread::sleep(Duration::from_secs(60));
+        std::process::exit(0);
+    }
+    std::thread::sleep(Duration::from_secs(10));
+    assert!(wait(i32::try_from(child).unwrap()));
 }

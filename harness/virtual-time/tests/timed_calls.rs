@@ -67,6 +67,16 @@ fn a_process_whose_first_thread_has_ended_is_followed() {
 }
 
 #[test]
+fn a_process_that_is_held_by_its_child_waits_as_long_as_that() {
+    if !can_trace() {
+        return;
+    }
+    let ran = run(&[CLIENT, "held-by-its-child"]).checked();
+    within(ran.virtual_time, 70.0, 80.0);
+    within(ran.real, 0.0, 45.0);
+}
+
+#[test]
 fn a_loop_of_waits_takes_its_time() {
     if !can_trace() {
         return;

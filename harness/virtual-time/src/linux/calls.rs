@@ -228,10 +228,4 @@ impl Call {
                 | WAITID
         )
     }
-
-    /// Whether this starts a process whose parent may be held until it has
-    /// become another program.
-    pub(crate) fn starts_a_process(&self) -> bool {
-        matches!(self.nr, CLONE | CLONE3 | VFORK)
-    }
 }

@@ -30,15 +30,28 @@ impl Session {
                 self.executed(tid);
                 resume(tid, 0);
             }
-            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+            event @ (libc::PTRACE_EVENT_FORK
+            | libc::PTRACE_EVENT_VFORK
+            | libc::PTRACE_EVENT_CLONE) => {
                 if let Ok(started) = i32::try_from(event_message(tid)) {
                     self.follow(started);
                 }
+                self.held_by_its_child(tid, event == libc::PTRACE_EVENT_VFORK);
+                resume(tid, 0);
+            }
+            libc::PTRACE_EVENT_VFORK_DONE => {
+                self.held_by_its_child(tid, false);
                 resume(tid, 0);
             }
             libc::PTRACE_EVENT_STOP => self.paused(tid, signal),
             0 => self.signalled(tid, signal),
             _ => resume(tid, 0),
+        }
+    }
+
+    fn held_by_its_child(&mut self, tid: i32, is_held: bool) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.is_held_by_its_child = is_held;
         }
     }
 

@@ -188,18 +188,11 @@ impl Session {
         if (seen.doing, seen.switches) != (thread.doing, thread.switches) {
             return false;
         }
-        let Doing::Blocked(call) = seen.doing else {
-            return true;
-        };
-        if thread.is_stopped {
+        if thread.is_stopped || !matches!(seen.doing, Doing::Blocked(_)) {
             return true;
         }
-        // One that is being woken by another processor still looks blocked, and
-        // only its state tells. Others may wait for a disk. A process that has
-        // started another one is held, not to be interrupted, until that has
-        // become a program.
         let state = thread.files.as_ref().and_then(ThreadFiles::state);
-        state == Some('S') || call.starts_a_process() && state == Some('D')
+        is_asleep(state, thread.is_held_by_its_child)
     }
 
     /// What a thread does.
@@ -228,5 +221,36 @@ impl Session {
             seen.doing = Doing::Blocked(thread.meant(call));
         }
         seen
+    }
+}
+
+/// Whether a thread in this state, blocked in a call, stays so until somebody does
+/// something or a time has come.
+///
+/// One that is being woken by another processor still looks blocked, and only its
+/// state tells. One that is not to be interrupted (`D`) waits for a disk or for
+/// memory, which end by themselves, unless it is held until its child has become a
+/// program.
+fn is_asleep(state: Option<char>, is_held_by_its_child: bool) -> bool {
+    match state {
+        Some('S') => true,
+        Some('D') => is_held_by_its_child,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_asleep;
+
+    /// A shell that was kept from running in the middle of a fork, for want of
+    /// memory, was taken for one that is held; time jumped to the cell's deadline.
+    #[test]
+    fn a_thread_that_is_not_to_be_interrupted_sleeps_only_if_its_child_holds_it() {
+        assert!(is_asleep(Some('S'), false));
+        assert!(is_asleep(Some('D'), true));
+        assert!(!is_asleep(Some('D'), false));
+        assert!(!is_asleep(Some('R'), true));
+        assert!(!is_asleep(None, true));
     }
 }

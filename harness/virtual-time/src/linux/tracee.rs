@@ -59,6 +59,9 @@ pub(crate) struct Thread {
     pub(crate) is_soft: bool,
     /// Stopped by job control.
     pub(crate) is_stopped: bool,
+    /// It has started a process by vfork and is held, not to be interrupted, until
+    /// that has become another program or has ended.
+    pub(crate) is_held_by_its_child: bool,
 }
 
 impl Thread {
@@ -77,6 +80,7 @@ impl Thread {
             short_waits: 0,
             is_soft: false,
             is_stopped: false,
+            is_held_by_its_child: false,
         }
     }
 

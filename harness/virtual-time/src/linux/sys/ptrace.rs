@@ -12,6 +12,7 @@ pub(crate) use libc::user_regs_struct as Regs;
 const OPTIONS: usize = (libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEVFORKDONE
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_EXITKILL) as usize;
