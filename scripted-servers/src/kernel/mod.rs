@@ -62,11 +62,36 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
 /// A tick of the kernel's timer at 250 Hz; at 100 Hz times are coarser.
 const TICK: Duration = Duration::from_millis(4);
 
-/// Time since bytes last arrived, as `TCP_INFO` counts it.
-fn since_data(socket: BorrowedFd<'_>) -> io::Result<Duration> {
-    let info = raw::tcp_info(socket)?;
-    let millis = u32::from_ne_bytes([info[52], info[53], info[54], info[55]]);
-    Ok(Duration::from_millis(millis.into()))
+/// What `TCP_INFO` tells of what has arrived.
+struct Arrivals {
+    /// Time since bytes last arrived, in ticks. Where the machine that this one runs
+    /// on has held all its processors, ticks come late and then at once, and what
+    /// arrived before that seems as much older.
+    since_data: Duration,
+    /// A FIN has arrived behind them.
+    has_fin: bool,
+}
+
+impl Arrivals {
+    fn at(socket: BorrowedFd<'_>) -> io::Result<Self> {
+        // As in the kernel's `tcp_states.h`: all states that a FIN does not lead to.
+        const WITHOUT_FIN: [u8; 4] = [1, 3, 4, 5];
+        let info = raw::tcp_info(socket)?;
+        let millis = u32::from_ne_bytes([info[52], info[53], info[54], info[55]]);
+        Ok(Self {
+            since_data: Duration::from_millis(millis.into()),
+            has_fin: !WITHOUT_FIN.contains(&info[0]),
+        })
+    }
+
+    /// How long ago the bytes arrived, of which the stamp tells this.
+    fn age_by(&self, stamped: Duration) -> Duration {
+        if self.has_fin && self.since_data > stamped + 2 * TICK {
+            self.since_data.saturating_sub(TICK)
+        } else {
+            stamped
+        }
+    }
 }
 
 /// Time since the peer last acknowledged something, as `TCP_INFO` counts it in
@@ -96,7 +121,7 @@ pub(crate) fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// on the cell's clock, if that can be known. `called` is now, `empty_at` is when
 /// the socket was last seen empty.
 ///
-/// A stamp of the kernel is exact, but a FIN behind the bytes overwrites it. It
+/// A stamp of the kernel is exact, but a FIN behind the bytes overwrites it. Then it
 /// is held against `TCP_INFO`, which counts in ticks and looks at bytes only.
 /// Without a stamp the ticks are all there is, and are read as early: what came
 /// before a client's end must not seem to come after it.
@@ -117,14 +142,9 @@ pub(crate) fn receive(
         // The wall clock was set back, or the stamp is of just now.
         Some(Err(later)) => Ok(called.cell + later),
         Some(Ok(stamped)) if called.cell.saturating_sub(empty_at) < 2 * TICK => Ok(ago(stamped)),
-        Some(Ok(stamped)) => since_data(socket).map(|counted| {
-            if counted > stamped + 2 * TICK {
-                ago(counted.saturating_sub(TICK))
-            } else {
-                ago(stamped)
-            }
-        }),
-        None => since_data(socket).map(|counted| clock.shortly_before(called.cell, counted + TICK)),
+        Some(Ok(stamped)) => Arrivals::at(socket).map(|seen| ago(seen.age_by(stamped))),
+        None => Arrivals::at(socket)
+            .map(|seen| clock.shortly_before(called.cell, seen.since_data + TICK)),
     };
     Ok((read, arrived))
 }
@@ -214,4 +234,24 @@ pub(crate) fn end(socket: BorrowedFd<'_>) -> io::Result<()> {
         return reset(socket);
     }
     SockRef::from(&socket).shutdown(std::net::Shutdown::Both)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Once the ticks of a whole machine came 35 ms late, while a minute was jumped
+    /// over: a second request that came after it seemed to have come before.
+    #[test]
+    fn ticks_are_believed_only_where_a_fin_has_overwritten_the_stamp() {
+        let arrivals = |has_fin| Arrivals {
+            since_data: 80 * MS,
+            has_fin,
+        };
+        assert_eq!(arrivals(false).age_by(45 * MS), 45 * MS);
+        assert_eq!(arrivals(true).age_by(45 * MS), 76 * MS);
+        assert_eq!(arrivals(true).age_by(75 * MS), 75 * MS);
+    }
 }
