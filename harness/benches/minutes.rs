@@ -22,11 +22,13 @@ const TURNS: usize = 20;
 
 const WHAT: [&str; 2] = ["retry", "poll"];
 
-/// A client: what builds it, how it is started, and what the two may cost.
+/// A client: what builds it, how it is started, which of its threads do not hold
+/// time, and what the two may cost.
 struct Client {
     name: &'static str,
     build: Option<&'static [&'static str]>,
-    start: &'static str,
+    start: &'static [&'static str],
+    soft_threads: &'static str,
     may_cost: [Duration; 2],
 }
 
@@ -36,31 +38,44 @@ const CLIENTS: [Client; 5] = [
     Client {
         name: "curl",
         build: None,
-        start: "sh {here}/curl.sh",
+        start: &["sh", "{bench}/curl.sh"],
+        soft_threads: "",
         may_cost: MAY_COST,
     },
     Client {
         name: "node",
         build: None,
-        start: "node {here}/client.mjs",
+        start: &["node", "{bench}/client.mjs"],
+        soft_threads: "",
         may_cost: MAY_COST,
     },
     Client {
         name: "python3",
         build: None,
-        start: "python3 -B {here}/client.py",
+        start: &["python3", "-B", "{bench}/client.py"],
+        soft_threads: "",
         may_cost: MAY_COST,
     },
     Client {
         name: "go",
         build: Some(&["go", "build", "-o", "client", "client.go"]),
-        start: "{here}/client",
+        start: &["{bench}/client"],
+        soft_threads: "",
         may_cost: MAY_COST,
     },
     Client {
         name: "java",
         build: Some(&["javac", "Client.java"]),
-        start: "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp {here} Client",
+        start: &[
+            "java",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-cp",
+            "{bench}",
+            "Client",
+        ],
+        // As clients/java has it.
+        soft_threads: "VM Thread, VM Periodic Tas, Monitor Deflati, C1 CompilerThre, Sweeper thread",
         may_cost: [Duration::from_secs(3), Duration::from_secs(3)],
     },
 ];
@@ -109,31 +124,40 @@ fn asked_well(command: &mut Command) -> bool {
 
 /// The median of what it costs really.
 fn cost(client: &Client, what: &str, bench: &Workbench) -> Duration {
-    let here = bench.path().to_str().unwrap();
-    let start = client.start.replace("{here}", here);
-    let out = format!("out-{}-{what}", client.name);
-    let command = format!("client={start} {what} {{url}}");
+    let name = format!("{}-{what}", client.name);
+    bench.write(
+        &format!("clients/{name}/{name}.yaml"),
+        &manifest(client, what, bench),
+    );
+    let out = format!("out-{name}");
     let turns = TURNS.to_string();
     let scenario = format!("{what}.yaml");
     let args = [
-        "run",
-        &scenario,
-        "--command",
-        &command,
-        "--time",
-        "virtual",
-        "--repeat",
-        &turns,
-        "--jobs",
-        "1",
-        "--out",
-        &out,
+        "run", &scenario, "--client", &name, "--time", "virtual", "--repeat", &turns, "--jobs",
+        "1", "--out", &out,
     ];
     bench.run(&args).ends_with(0);
     let cells = std::fs::read_dir(bench.path().join(&out).join("cells")).unwrap();
     let mut costs: Vec<_> = cells.map(|cell| real(&cell.unwrap().path())).collect();
     costs.sort();
     costs[costs.len() / 2]
+}
+
+fn manifest(client: &Client, what: &str, bench: &Workbench) -> String {
+    let here = bench.path().to_str().unwrap();
+    let start = client
+        .start
+        .iter()
+        .map(|word| word.replace("{bench}", here));
+    let words: Vec<String> = start.map(|word| format!("{word:?}")).collect();
+    format!(
+        "name: {name}-{what}\ntitle: {name}\nversion: [echo, here]\nabilities: [literal]\n\
+         start: {{ command: {{ args: [{words}, {what}, \"{{url}}\"] }} }}\n\
+         soft_threads: [{soft}]\n",
+        name = client.name,
+        words = words.join(", "),
+        soft = client.soft_threads,
+    )
 }
 
 /// The end of a cell by its clock, without what that jumped over.

@@ -26,6 +26,7 @@ pub(crate) fn by_name(name: &str, args: &[String]) -> ExitCode {
         "stopped" => stopped(),
         "exec-from-a-thread" => exec_from_a_thread(),
         "first-thread-ends" => first_thread_ends(),
+        "pauses-of-a-housekeeper" => pauses_of_a_housekeeper(),
         "held-by-its-child" => held_by_its_child(),
         other => {
             eprintln_unknown(other);
@@ -218,4 +219,13 @@ fn held_by_its_child() {
     }
     std::thread::sleep(Duration::from_secs(10));
     assert!(wait(i32::try_from(child).unwrap()));
+}
+
+/// Waits without a limit for a thread that makes thirty pauses, beside one that
+/// sleeps for a minute.
+fn pauses_of_a_housekeeper() {
+    let _sleeper = std::thread::spawn(|| std::thread::sleep(Duration::from_secs(60)));
+    let pauses = || (0..30).for_each(|_| std::thread::sleep(Duration::from_millis(10)));
+    let housekeeper = std::thread::Builder::new().name("housekeeper".to_owned());
+    housekeeper.spawn(pauses).unwrap().join().unwrap();
 }

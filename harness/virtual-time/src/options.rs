@@ -6,9 +6,9 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Names of threads whose waits do not hold time, such as those of a virtual
-    /// machine's own housekeeping. They are woken later than they asked for,
-    /// as if they had not been given a processor.
+    /// Names of threads whose waits of more than 25 ms do not hold time, such as
+    /// those of a virtual machine's own housekeeping. They are woken later than
+    /// they asked for, as if they had not been given a processor.
     pub soft_threads: Vec<String>,
     /// Whether time is moved ahead. Without, a run shows what tracing alone
     /// changes.

@@ -217,3 +217,17 @@ fn without_jumps_time_is_real() {
     within(ran.real, 1.0, 45.0);
     assert_eq!((ran.record.jumps, ran.record.jumped_ns), (0, 0));
 }
+
+/// A Java machine that ends pauses for 10 ms and again until its compiler rests, and
+/// time was moved to a timer three seconds away.
+#[test]
+fn pauses_of_a_soft_thread_hold_time() {
+    if !can_trace() {
+        return;
+    }
+    let mut options = Options::default();
+    options.soft_threads = vec!["housekeeper".to_owned()];
+    let ran = run_with(options, &[CLIENT, "pauses-of-a-housekeeper"]).checked();
+    within(ran.virtual_time, 0.3, 45.0);
+    assert!(ran.record.jumps >= 10, "{ran:#?}");
+}

@@ -162,7 +162,6 @@ impl Session {
         if thread.is_stopped {
             return;
         }
-        let is_soft = thread.is_soft;
         let wait = match thread.current_wait() {
             // A socket's timeout is asked for anew, as it can be changed.
             Some(wait) if wait.switches.is_none() => Some(*wait),
@@ -172,7 +171,7 @@ impl Session {
         match wait {
             Some(wait) if wait.stays_real => waits.some_stay_real = true,
             Some(wait) => {
-                let earliest = if is_soft {
+                let earliest = if wait.is_soft {
                     &mut waits.soft
                 } else {
                     &mut waits.hard

@@ -98,6 +98,7 @@ impl Session {
             // have moved.
             right_at_offset: u64::MAX,
             stays_real: false,
+            is_soft: false,
             switches: Some(switches),
         };
         self.threads.get_mut(&tid)?.wait = Some(wait);

@@ -20,6 +20,8 @@ pub(crate) struct Wait {
     pub(crate) right_at_offset: u64,
     /// A short wait that is left real.
     pub(crate) stays_real: bool,
+    /// It does not hold time.
+    pub(crate) is_soft: bool,
     /// Found by looking rather than by a stop: it is this wait only as long as
     /// the thread has not run since.
     pub(crate) switches: Option<u64>,
@@ -55,7 +57,7 @@ pub(crate) struct Thread {
     pub(crate) waits: u64,
     /// Waits among them that were short.
     pub(crate) short_waits: u32,
-    /// Its waits do not hold time.
+    /// Its longer waits do not hold time.
     pub(crate) is_soft: bool,
     /// Stopped by job control.
     pub(crate) is_stopped: bool,

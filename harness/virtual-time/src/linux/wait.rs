@@ -19,6 +19,10 @@ const SHORT_NS: u64 = 5 * MILLISECOND;
 /// to see how fast a counter of the processor runs, which does not jump.
 const SHORT_WAITS: u32 = 16;
 
+/// Waits up to this length hold time in soft threads too: a virtual machine pauses so
+/// in the middle of something that others wait for without a limit.
+const PAUSE_NS: u64 = 25 * MILLISECOND;
+
 /// When a wait ends.
 struct Deadline {
     at: u64,
@@ -81,8 +85,8 @@ impl Session {
             }
             return;
         };
-        let is_short = deadline.at.saturating_sub(clocks.monotonic) <= SHORT_NS;
-        let stays_real = is_short && thread.short_waits < SHORT_WAITS;
+        let length = deadline.at.saturating_sub(clocks.monotonic);
+        let stays_real = length <= SHORT_NS && thread.short_waits < SHORT_WAITS;
         thread.short_waits += u32::from(stays_real);
         thread.wait = Some(Wait {
             call,
@@ -93,6 +97,7 @@ impl Session {
                 clocks.offset
             },
             stays_real,
+            is_soft: thread.is_soft && length > PAUSE_NS,
             switches: None,
         });
     }
