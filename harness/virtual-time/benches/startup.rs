@@ -34,11 +34,12 @@ mod measure {
     const TURNS: usize = 40;
 
     /// Programs that end at once, and what to ask to see whether they are there.
-    const PROGRAMS: [(&[&str], &[&str]); 4] = [
+    const PROGRAMS: [(&[&str], &[&str]); 5] = [
         (&[CLIENT, "nothing"], &["nothing"]),
         (&["curl", "--version"], &["--version"]),
         (&["python3", "-c", "pass"], &["-c", "pass"]),
         (&["node", "-e", "0"], &["-e", "0"]),
+        (&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-version"], &["-version"]),
     ];
 
     pub(crate) fn all() -> ExitCode {
