@@ -1,8 +1,10 @@
 //! What minutes of waiting cost really, in virtual time: a client that waits for a
-//! Retry-After of 60 s, and one that polls for five minutes, in several runtimes.
+//! Retry-After of 60 s, one that polls for five minutes, and one with a limit of four
+//! minutes in an answer that takes five, in several runtimes.
 //!
 //! Prints the median of each, and ends with an error when one costs more than it may
-//! or its times are not true.
+//! or its times are not true. To be run beside spinning processes as well: its times
+//! must be as true then, where cells go before other programs (see DESIGN.md).
 
 #![allow(
     clippy::unwrap_used,
@@ -20,19 +22,29 @@ use workbench::Workbench;
 /// Turns of each.
 const TURNS: usize = 20;
 
-const WHAT: [&str; 2] = ["retry", "poll"];
+const WHAT: [&str; 3] = ["retry", "poll", "limit"];
+
+/// When the limit is to end the call, as the server sees it.
+const LIMIT: Duration = Duration::from_secs(240);
 
 /// A client: what builds it, how it is started, which of its threads do not hold
-/// time, and what the two may cost.
+/// time, what the three may cost, and how exact its limit is to be.
 struct Client {
     name: &'static str,
     build: Option<&'static [&'static str]>,
     start: &'static [&'static str],
     soft_threads: &'static str,
-    may_cost: [Duration; 2],
+    may_cost: [Duration; 3],
+    exact_to: Duration,
 }
 
-const MAY_COST: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(1000)];
+const MAY_COST: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_millis(1000),
+    Duration::from_millis(3000),
+];
+
+const EXACT_TO: Duration = Duration::from_millis(100);
 
 const CLIENTS: [Client; 5] = [
     Client {
@@ -41,6 +53,7 @@ const CLIENTS: [Client; 5] = [
         start: &["sh", "{bench}/curl.sh"],
         soft_threads: "",
         may_cost: MAY_COST,
+        exact_to: EXACT_TO,
     },
     Client {
         name: "node",
@@ -48,6 +61,7 @@ const CLIENTS: [Client; 5] = [
         start: &["node", "{bench}/client.mjs"],
         soft_threads: "",
         may_cost: MAY_COST,
+        exact_to: EXACT_TO,
     },
     Client {
         name: "python3",
@@ -55,6 +69,7 @@ const CLIENTS: [Client; 5] = [
         start: &["python3", "-B", "{bench}/client.py"],
         soft_threads: "",
         may_cost: MAY_COST,
+        exact_to: EXACT_TO,
     },
     Client {
         name: "go",
@@ -62,6 +77,7 @@ const CLIENTS: [Client; 5] = [
         start: &["{bench}/client"],
         soft_threads: "",
         may_cost: MAY_COST,
+        exact_to: EXACT_TO,
     },
     Client {
         name: "java",
@@ -76,12 +92,14 @@ const CLIENTS: [Client; 5] = [
         ],
         // As clients/java has it.
         soft_threads: "VM Thread, VM Periodic Tas, Monitor Deflati, C1 CompilerThre, Sweeper thread",
-        may_cost: [Duration::from_secs(3), Duration::from_secs(3)],
+        may_cost: [Duration::from_secs(3); 3],
+        exact_to: Duration::from_millis(500),
     },
 ];
 
 const CURL: &str = r#"# See client.mjs.
 if [ "$1" = retry ]; then exec curl -sS --retry 1 "$2"; fi
+if [ "$1" = limit ]; then exec curl -sS --max-time 240 "$2"; fi
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do curl -sS "$2"; sleep 15; done
 "#;
 
@@ -94,6 +112,7 @@ fn main() -> ExitCode {
     bench.write("Client.java", include_str!("minutes/Client.java"));
     bench.write("retry.yaml", include_str!("minutes/retry.yaml"));
     bench.write("poll.yaml", include_str!("minutes/poll.yaml"));
+    bench.write("limit.yaml", include_str!("minutes/limit.yaml"));
     let mut well = true;
     for client in CLIENTS {
         if !is_there(&client, &bench) {
@@ -101,9 +120,13 @@ fn main() -> ExitCode {
             continue;
         }
         for (what, most) in WHAT.into_iter().zip(client.may_cost) {
-            let cost = cost(&client, what, &bench);
+            let cells = run(&client, what, &bench);
+            let cost = median(cells.iter().map(|cell| cell.cost).collect());
             println!("{}, {what}: {cost:?} (at most {most:?})", client.name);
             well &= cost <= most;
+            if what == "limit" {
+                well &= is_exact(&client, &cells);
+            }
         }
     }
     ExitCode::from(u8::from(!well))
@@ -122,8 +145,21 @@ fn asked_well(command: &mut Command) -> bool {
     done.is_ok_and(|status| status.success())
 }
 
-/// The median of what it costs really.
-fn cost(client: &Client, what: &str, bench: &Workbench) -> Duration {
+/// Whether every limit ended its call at its time.
+fn is_exact(client: &Client, cells: &[Cell]) -> bool {
+    let ended: Vec<Duration> = cells.iter().filter_map(|cell| cell.ended).collect();
+    let (least, most) = (ended.iter().min().unwrap(), ended.iter().max().unwrap());
+    let within = client.exact_to;
+    println!(
+        "{}, limit of {LIMIT:?}: {least:?} to {most:?}, {} of {TURNS} (within {within:?})",
+        client.name,
+        ended.len()
+    );
+    ended.len() == TURNS && *least >= LIMIT - within && *most <= LIMIT + within
+}
+
+/// Runs the cells of a client.
+fn run(client: &Client, what: &str, bench: &Workbench) -> Vec<Cell> {
     let name = format!("{}-{what}", client.name);
     bench.write(
         &format!("clients/{name}/{name}.yaml"),
@@ -138,7 +174,10 @@ fn cost(client: &Client, what: &str, bench: &Workbench) -> Duration {
     ];
     bench.run(&args).ends_with(0);
     let cells = std::fs::read_dir(bench.path().join(&out).join("cells")).unwrap();
-    let mut costs: Vec<_> = cells.map(|cell| real(&cell.unwrap().path())).collect();
+    cells.map(|cell| Cell::of(&cell.unwrap().path())).collect()
+}
+
+fn median(mut costs: Vec<Duration>) -> Duration {
     costs.sort();
     costs[costs.len() / 2]
 }
@@ -160,15 +199,33 @@ fn manifest(client: &Client, what: &str, bench: &Workbench) -> String {
     )
 }
 
-/// The end of a cell by its clock, without what that jumped over.
-fn real(cell: &std::path::Path) -> Duration {
-    let events = std::fs::read_to_string(cell.join("events.jsonl")).unwrap();
-    let (mut end, mut jumped) = (0, 0);
-    for line in events.lines() {
-        let entry: serde_json::Value = serde_json::from_str(line).unwrap();
-        end = entry["at_us"].as_u64().unwrap();
-        let told = entry.pointer("/event/client/virtual_time/jumped_us");
-        jumped = told.and_then(serde_json::Value::as_u64).unwrap_or(jumped);
+/// What the evidence of a cell tells.
+struct Cell {
+    /// Its end by its clock, without what that jumped over.
+    cost: Duration,
+    /// When the client left the first connection, after its request had arrived.
+    ended: Option<Duration>,
+}
+
+impl Cell {
+    fn of(folder: &std::path::Path) -> Self {
+        let events = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+        let (mut end, mut jumped, mut arrived, mut left) = (0, 0, None, None);
+        for line in events.lines() {
+            let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+            let number = |path| entry.pointer(path).and_then(serde_json::Value::as_u64);
+            end = entry["at_us"].as_u64().unwrap();
+            let told = number("/event/client/virtual_time/jumped_us");
+            jumped = told.unwrap_or(jumped);
+            arrived = arrived.or(number("/event/server/what/delivered/arrived_us"));
+            if entry.pointer("/event/server/what/peer_ended").is_some() {
+                left = left.or(Some(end));
+            }
+        }
+        let ended = left.zip(arrived).map(|(left, arrived)| left - arrived);
+        Self {
+            cost: Duration::from_micros(end - jumped),
+            ended: ended.map(Duration::from_micros),
+        }
     }
-    Duration::from_micros(end - jumped)
 }

@@ -1,5 +1,5 @@
 // `retry URL` waits as long as Retry-After says; `poll URL` asks every 15 s, for
-// five minutes.
+// five minutes; `limit URL` gives a call four minutes.
 package main
 
 import (
@@ -22,6 +22,11 @@ func ask(url string) *http.Response {
 
 func main() {
 	what, url := os.Args[1], os.Args[2]
+	if what == "limit" {
+		http.DefaultClient.Timeout = 240 * time.Second
+		ask(url)
+		return
+	}
 	if what == "retry" {
 		seconds, err := strconv.Atoi(ask(url).Header.Get("Retry-After"))
 		if err != nil {

@@ -39,7 +39,15 @@ mod measure {
         (&["curl", "--version"], &["--version"]),
         (&["python3", "-c", "pass"], &["-c", "pass"]),
         (&["node", "-e", "0"], &["-e", "0"]),
-        (&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-version"], &["-version"]),
+        (
+            &[
+                "java",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-version",
+            ],
+            &["-version"],
+        ),
     ];
 
     pub(crate) fn all() -> ExitCode {
