@@ -345,6 +345,27 @@ fn a_client_that_kills_its_launcher_is_an_error_and_leaves_nothing() {
     assert!(!is_alive(pids[0]));
 }
 
+/// So that load on the machine does not show in what it does when.
+#[test]
+fn a_client_goes_before_other_programs_where_that_is_allowed() {
+    let script = "nice > ../nice; cut -d' ' -f3 /proc/self/autogroup > ../session";
+    let ran = run_one(plan(), adapter(&["sh", "-c", script]));
+    let seen = |name: &str| {
+        let text = std::fs::read_to_string(ran.folder.join(name)).unwrap();
+        text.trim().to_owned()
+    };
+    let most = std::process::Command::new("nice")
+        .args(["-n", "-20", "nice"])
+        .output()
+        .unwrap();
+    let most = String::from_utf8(most.stdout).unwrap().trim().to_owned();
+    assert_eq!(seen("nice"), most);
+    // Not every kernel shares its processors between sessions.
+    if most == "-20" && Path::new("/proc/self/autogroup").exists() {
+        assert_eq!(seen("session"), most);
+    }
+}
+
 /// In a container the leader of the session is often outside of what can be
 /// seen, and the session's id reads as 0.
 #[test]
