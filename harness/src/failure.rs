@@ -36,7 +36,7 @@ impl Failure {
         let told = clients.iter().map(|(name, why)| {
             let lines: Vec<_> = why.lines().map(one_line).collect();
             format!(
-                "the client `{}` can not be built: {}",
+                "the client `{}` can not be made ready: {}",
                 one_line(name),
                 lines.join("\n    ")
             )

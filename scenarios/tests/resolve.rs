@@ -30,6 +30,7 @@ fn manifest() -> Manifest {
         content,
     };
     Manifest {
+        install: None,
         name: "x".to_owned(),
         title: "x".to_owned(),
         file: "x.yaml".to_owned(),

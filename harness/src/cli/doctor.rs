@@ -11,7 +11,7 @@ use super::workspace::Workspace;
 use crate::doctor::{self, Fact};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run::plan::Contender;
+use crate::run::plan::{Contender, Installs};
 
 /// Tell what can run here, and why not
 ///
@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Result<Exit, Failure> {
     let mut workspace = Workspace::open(&arguments.common, context)?;
     workspace.check()?;
-    let contenders = Contender::prepare(&workspace.clients, context.around);
+    let contenders = Contender::prepare(&workspace.clients, Installs::No, context.around);
     let mut text = String::from("Clients\n");
     let named = contenders.iter().map(|c| one_line(&c.client.manifest.name));
     let column = named.map(|name| width(&name)).max().unwrap_or(0);

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod check;
+mod clients;
 mod doctor;
 mod judge;
 mod list;
@@ -43,6 +44,7 @@ enum Command {
     List(list::Arguments),
     Check(check::Arguments),
     Judge(judge::Arguments),
+    Clients(clients::Arguments),
     Selftest(selftest::Arguments),
     Doctor(doctor::Arguments),
     Schema(schema::Arguments),
@@ -77,6 +79,7 @@ pub fn main(
         Command::List(arguments) => list::run(&arguments, &mut context),
         Command::Check(arguments) => check::run(&arguments, &mut context),
         Command::Judge(arguments) => judge::run(&arguments, &mut context),
+        Command::Clients(arguments) => clients::run(&arguments, &mut context),
         Command::Selftest(arguments) => selftest::run(&arguments, &mut context),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut context),
         Command::Schema(arguments) => schema::run(&arguments, &mut context),

@@ -15,6 +15,7 @@ use super::workspace::{Workspace, digest, run_options};
 use super::{Context, present};
 use crate::baseline::{Baseline, Covered, dispose, fingerprint, propose};
 use crate::client::ad_hoc;
+use crate::client::build::is_installed;
 use crate::client::known::{self, Known};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -22,7 +23,7 @@ use crate::input::root::Root;
 use crate::input::selection::Selection;
 use crate::input::suite::{self, Scenario, Suite};
 use crate::run::folder::RunFolder;
-use crate::run::plan::{Cells, Contender};
+use crate::run::plan::{Cells, Contender, Installs};
 use crate::run::progress::{Counts, Progress};
 use crate::run::{RunOptions, run_cells};
 
@@ -43,9 +44,16 @@ pub(super) struct Arguments {
 
     /// A client, by name or glob; can be given several times
     ///
-    /// Default: all. A client whose programs are missing is skipped.
+    /// Default: all that need nothing from a registry. One that does is set up when it
+    /// is named. A client whose programs are missing is skipped.
     #[arg(long = "client", value_name = "NAME")]
     clients: Vec<String>,
+
+    /// All clients, those that come from a registry too
+    ///
+    /// What is not there yet is set up first, as by `wirefault clients setup`.
+    #[arg(long, conflicts_with = "clients")]
+    all_clients: bool,
 
     /// Run this command line as a client, for programs that know nothing of
     /// wirefault
@@ -122,7 +130,8 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let picked = selection.pick(&suite, jumps)?;
     let chosen = choose(arguments, &workspace.clients, cwd)?;
 
-    let contenders = Contender::prepare(&chosen, context.around);
+    say_what_is_set_up(&chosen, context);
+    let contenders = Contender::prepare(&chosen, Installs::Yes, context.around);
     Contender::all_built(&contenders)?;
     let files = picked
         .iter()
@@ -157,10 +166,36 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     Ok(Exit::of_record(&record))
 }
 
+/// What comes from a registry may take minutes, so that it is said before.
+fn say_what_is_set_up(chosen: &[Known], context: &mut Context<'_, '_>) {
+    let is_missing = |known: &&Known| {
+        let manifest = &known.manifest;
+        known::missing_program(manifest, &context.around.path).is_none()
+            && !is_installed(manifest, context.around)
+    };
+    let missing: Vec<&str> = chosen
+        .iter()
+        .filter(is_missing)
+        .map(|known| known.manifest.name.as_str())
+        .collect();
+    if !missing.is_empty() {
+        let names = one_line(&missing.join(", "));
+        context
+            .output
+            .message(&format!("wirefault: setting up {names}"));
+    }
+}
+
 fn choose(arguments: &Arguments, known: &[Known], cwd: &Path) -> Result<Vec<Known>, Failure> {
     let mut chosen: Vec<Known> = Vec::new();
-    if arguments.commands.is_empty() || !arguments.clients.is_empty() {
-        let found = known::choose(known, &arguments.clients)?;
+    let are_named = arguments.all_clients || !arguments.clients.is_empty();
+    if arguments.commands.is_empty() || are_named {
+        let all = ["*".to_owned()];
+        let wanted = match arguments.all_clients {
+            true => &all[..],
+            false => &arguments.clients,
+        };
+        let found = known::choose(known, wanted)?;
         chosen.extend(found.into_iter().cloned());
     }
     for text in &arguments.commands {

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::selection::Selection;
 use crate::run::folder::RunFolder;
-use crate::run::plan::Contender;
+use crate::run::plan::{Contender, Installs};
 use crate::run::progress::{Counts, Progress};
 use crate::run::run_cells;
 use crate::selftest::{self, Selftest};
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         .filter(|known| !known.manifest.defects.is_empty())
         .cloned()
         .collect();
-    let contenders = Contender::prepare(&reference, context.around);
+    let contenders = Contender::prepare(&reference, Installs::No, context.around);
     let [contender] = contenders.as_slice() else {
         return Err(Failure::usage(format!(
             "selftest needs exactly one client with defects to switch on, found {}",

@@ -1,14 +1,15 @@
-//! Compiles a client that must be compiled: once for its sources and the version
-//! of its tools, into a cache outside of the source tree.
+//! Installs a client that comes from a registry and compiles one that must be compiled:
+//! once for its sources and its tools, into a cache outside of the source tree.
 //!
-//! Several of these programs may want the same build at once. Each builds in a
-//! folder of its own and renames it; what is under the final name is whole.
+//! Several of these programs may want the same at once. Each works in a folder of its
+//! own and renames it; what is under the final name is whole.
 
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -17,6 +18,7 @@ use scenarios::manifest::{Build, Manifest, Start};
 use sha2::{Digest, Sha256};
 
 use crate::client::command::fill;
+use crate::client::known::find_program;
 use crate::surroundings::Surroundings;
 use crate::system;
 
@@ -29,6 +31,49 @@ const LONGEST_OUTPUT: usize = 8 * 1024;
 /// Part of every key: another number, and everything is built anew.
 const FORM: &str = "1";
 
+/// Where what is installed lies in the cache, and what is built.
+const INSTALLED: &str = "installed";
+const BUILT: &str = "built";
+
+/// The client of a manifest with all that it needs from its registry: `{installed}` is
+/// filled in, after installing what is not in the cache yet.
+///
+/// # Errors
+/// It can not be installed: why, with what the installer said.
+pub fn installed(manifest: &Manifest, around: &Surroundings) -> Result<Manifest, String> {
+    // Clients that are installed alike share it: the first one does it, the others wait.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let Some(folder) = install_folder(manifest, around)? else {
+        return Ok(manifest.clone());
+    };
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(install) = manifest.install.as_ref().filter(|_| !folder.is_dir()) {
+        make(&install.run, &read(install, here(manifest))?, &folder)?;
+    }
+    Ok(with(manifest, INSTALLED, &folder))
+}
+
+/// Whether all is there that a client needs from its registry.
+pub fn is_installed(manifest: &Manifest, around: &Surroundings) -> bool {
+    install_folder(manifest, around).is_ok_and(|folder| folder.is_none_or(|path| path.is_dir()))
+}
+
+fn install_folder(manifest: &Manifest, around: &Surroundings) -> Result<Option<PathBuf>, String> {
+    let Some(install) = &manifest.install else {
+        return Ok(None);
+    };
+    let sources = read(install, here(manifest))?;
+    // What another version of a tool has installed may not fit.
+    let tool = install
+        .run
+        .first()
+        .and_then(|program| find_program(program, &around.path));
+    let tool = tool.and_then(|path| fs::canonicalize(path).ok());
+    let tool = tool.map(|path| path.display().to_string());
+    let key = key(install, &tool.unwrap_or_default(), &sources);
+    Ok(Some(cache(around)?.join(INSTALLED).join(key)))
+}
+
 /// The client of a manifest as it can be started: `{built}` is filled in, after
 /// building what is not in the cache yet. `version` is that of its tools.
 ///
@@ -39,31 +84,41 @@ pub fn built(
     version: &str,
     around: &Surroundings,
 ) -> Result<Manifest, String> {
-    let mut manifest = manifest.clone();
     let Some(build) = &manifest.build else {
-        return Ok(manifest);
+        return Ok(manifest.clone());
     };
-    let here = Path::new(&manifest.file).parent().unwrap_or(Path::new("."));
-    let sources = read(build, here)?;
-    let key = key(build, version, &sources);
-    let name = format!("{}-{key}", manifest.name);
-    let cache = around
-        .cache
-        .as_ref()
-        .ok_or("there is no place for what is built: set HOME or XDG_CACHE_HOME to a folder")?;
-    let folder = cache.join("built").join(name);
+    let sources = read(build, here(manifest))?;
+    let name = format!("{}-{}", manifest.name, key(build, version, &sources));
+    let folder = cache(around)?.join(BUILT).join(name);
     if !folder.is_dir() {
-        make(build, &sources, &folder)?;
+        make(&build.run, &sources, &folder)?;
     }
-    let folder = folder.to_string_lossy().into_owned();
+    Ok(with(manifest, BUILT, &folder))
+}
+
+fn here(manifest: &Manifest) -> &Path {
+    Path::new(&manifest.file).parent().unwrap_or(Path::new("."))
+}
+
+fn cache(around: &Surroundings) -> Result<&Path, String> {
+    let none = "there is no place for what is installed and built: set HOME or XDG_CACHE_HOME to a \
+                folder";
+    around.cache.as_deref().ok_or_else(|| none.to_owned())
+}
+
+/// The manifest with this folder in the place of its placeholder.
+fn with(manifest: &Manifest, placeholder: &str, folder: &Path) -> Manifest {
+    let mut manifest = manifest.clone();
+    let folder = folder.to_string_lossy();
     let args = match &mut manifest.start {
         Start::Adapter(args) => args,
         Start::Command(line) => &mut line.args,
     };
-    for arg in args {
-        *arg = fill(arg, &[("built", &folder)]);
+    let build = manifest.build.iter_mut().flat_map(|build| &mut build.run);
+    for arg in args.iter_mut().chain(build).chain(&mut manifest.version) {
+        *arg = fill(arg, &[(placeholder, &folder)]);
     }
-    Ok(manifest)
+    manifest
 }
 
 /// A source: its name and its content.
@@ -105,16 +160,16 @@ fn key(build: &Build, version: &str, sources: &[Source<'_>]) -> String {
 }
 
 /// Builds beside the place where the result belongs, then puts it there.
-fn make(build: &Build, sources: &[Source<'_>], folder: &Path) -> Result<(), String> {
+fn make(line: &[String], sources: &[Source<'_>], folder: &Path) -> Result<(), String> {
     let own = |error: io::Error| format!("`{}` can not be made: {error}", folder.display());
-    // Threads of one process build different clients, whose names differ.
+    // Threads of one process never want the same at once.
     let mut beside = folder.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
     let beside = PathBuf::from(beside);
     // Only an earlier process with this number, killed meanwhile, can have left it.
     remove(&beside).map_err(own)?;
     write(sources, &beside).map_err(own)?;
-    let done = run(build, &beside).and_then(|()| match fs::rename(&beside, folder) {
+    let done = run(line, &beside).and_then(|()| match fs::rename(&beside, folder) {
         // Another process was faster, with the same result.
         Err(_) if folder.is_dir() => Ok(()),
         done => done.map_err(own),
@@ -142,14 +197,14 @@ fn write(sources: &[Source<'_>], folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the compiler in the folder, in the environment of the user: that is where
+/// Runs installer or compiler in the folder, in the environment of the user: that is where
 /// its own cache and its settings are.
-fn run(build: &Build, folder: &Path) -> Result<(), String> {
-    let line = build.run.join(" ");
+fn run(args: &[String], folder: &Path) -> Result<(), String> {
+    let line = args.join(" ");
     let own = |error: io::Error| format!("`{line}` can not be run: {error}");
     let log = folder.join(".output");
     let output = fs::File::create(&log).map_err(own)?;
-    let (program, args) = build.run.split_first().ok_or("there is nothing to run")?;
+    let (program, args) = args.split_first().ok_or("there is nothing to run")?;
     let mut command = Command::new(program);
     command.args(args).current_dir(folder).process_group(0);
     command.stdin(Stdio::null());

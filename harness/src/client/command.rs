@@ -58,6 +58,7 @@ pub fn client(line: &str) -> Result<Client, CommandError> {
         return Err(CommandError::NoUrl(line.to_owned()));
     }
     let manifest = Manifest {
+        install: None,
         name: "command".to_owned(),
         title: line.to_owned(),
         file: "--command".to_owned(),

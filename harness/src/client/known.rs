@@ -77,8 +77,8 @@ fn manifests(root: &Root) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// The clients with these names or globs, in the order of `known`; all of them
-/// when none is named.
+/// The clients with these names or globs, in the order of `known`; without any, all
+/// that need nothing from a registry.
 ///
 /// # Errors
 /// When a name or glob fits no client.
@@ -98,10 +98,13 @@ pub fn choose<'a>(known: &'a [Known], wanted: &[String]) -> Result<Vec<&'a Known
         }
         globs.push(glob);
     }
-    let meant = |name: &str| globs.is_empty() || globs.iter().any(|glob| glob.is_match(name));
+    let meant = |manifest: &Manifest| {
+        let is_named = globs.iter().any(|glob| glob.is_match(&manifest.name));
+        is_named || globs.is_empty() && manifest.install.is_none()
+    };
     Ok(known
         .iter()
-        .filter(|client| meant(&client.manifest.name))
+        .filter(|client| meant(&client.manifest))
         .collect())
 }
 

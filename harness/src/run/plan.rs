@@ -9,7 +9,7 @@ use scenarios::plan::Plan;
 use scenarios::verdict::Verdict;
 
 use crate::baseline::Baseline;
-use crate::client::build::built;
+use crate::client::build::{built, installed, is_installed};
 use crate::client::known::{self, Known};
 use crate::client::version::version;
 use crate::failure::Failure;
@@ -18,6 +18,15 @@ use crate::run::planned::{Planned, PlannedCell};
 use crate::run::{CellJob, Client};
 use crate::surroundings::Surroundings;
 
+/// Whether what a client needs from its registry is fetched when it is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Installs {
+    /// It is.
+    Yes,
+    /// Nothing is fetched.
+    No,
+}
+
 /// A client of a run, and whether it can run here.
 #[derive(Clone, Debug)]
 pub struct Contender {
@@ -25,18 +34,19 @@ pub struct Contender {
     pub client: Arc<Client>,
     /// Why it can not run here.
     pub hindrance: Option<String>,
-    /// Why it could not be built, although its tools are here.
+    /// Why it could not be installed or built, although its tools are here.
     pub broken: Option<String>,
 }
 
 impl Contender {
     /// Looks for the programs of all these clients, asks their versions and builds
-    /// those that must be built, all at once since runtimes are slow to start.
-    pub fn prepare(chosen: &[Known], around: &Surroundings) -> Vec<Self> {
+    /// those that must be built, all at once since runtimes are slow to start. What
+    /// comes from a registry is fetched only if that is wanted.
+    pub fn prepare(chosen: &[Known], installs: Installs, around: &Surroundings) -> Vec<Self> {
         std::thread::scope(|scope| {
             let asked: Vec<_> = chosen
                 .iter()
-                .map(|known| scope.spawn(|| Self::ask(&known.manifest, around)))
+                .map(|known| scope.spawn(|| Self::ask(&known.manifest, installs, around)))
                 .collect();
             asked
                 .into_iter()
@@ -50,10 +60,19 @@ impl Contender {
         })
     }
 
-    fn ask(manifest: &Manifest, around: &Surroundings) -> Self {
+    fn ask(manifest: &Manifest, installs: Installs, around: &Surroundings) -> Self {
         if let Some(missing) = known::missing_program(manifest, &around.path) {
             return Self::hindered(manifest, missing);
         }
+        if installs == Installs::No && !is_installed(manifest, around) {
+            let how = format!("not set up; `wirefault clients setup {}`", manifest.name);
+            return Self::hindered(manifest, how);
+        }
+        let manifest = match installed(manifest, around) {
+            Ok(manifest) => manifest,
+            Err(why) => return Self::broken(manifest, "can not be installed", why),
+        };
+        let manifest = &manifest;
         let version = match version(manifest, around) {
             Ok(version) => version,
             Err(why) => return Self::hindered(manifest, why),
@@ -68,10 +87,14 @@ impl Contender {
                 hindrance: None,
                 broken: None,
             },
-            Err(why) => Self {
-                broken: Some(why),
-                ..Self::hindered(manifest, "can not be built".to_owned())
-            },
+            Err(why) => Self::broken(manifest, "can not be built", why),
+        }
+    }
+
+    fn broken(manifest: &Manifest, what: &str, why: String) -> Self {
+        Self {
+            broken: Some(why),
+            ..Self::hindered(manifest, what.to_owned())
         }
     }
 
@@ -79,7 +102,7 @@ impl Contender {
     /// that is no fault of the scenarios.
     ///
     /// # Errors
-    /// When one of them can not be built.
+    /// When one of them can not be installed or built.
     pub fn all_built(contenders: &[Self]) -> Result<(), Failure> {
         let broken = contenders.iter().filter_map(|contender| {
             let why = contender.broken.as_ref()?;

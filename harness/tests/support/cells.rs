@@ -101,6 +101,7 @@ fn server() -> ServerPlan {
 pub(crate) fn adapter(args: &[&str]) -> Client {
     Client {
         manifest: Manifest {
+            install: None,
             name: "test".to_owned(),
             title: "A client of a test".to_owned(),
             file: "test.yaml".to_owned(),

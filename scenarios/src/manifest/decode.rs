@@ -60,7 +60,12 @@ static KEYS: Keys = Keys::new(
 static START: Keys = Keys::new(
     "`start`",
     &[
-        ("build", "what is compiled before, once", build::kind),
+        (
+            "install",
+            "what is fetched from its registry before, once",
+            build::install_kind,
+        ),
+        ("build", "what is compiled before, once", build::build_kind),
         (
             "command",
             "a program that knows nothing of wirefault",
@@ -197,14 +202,15 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
     let errors = optional(&fields, "errors", out, |node, _, out| errors(node, out));
     let defects = optional(&fields, "defects", out, texts);
     let soft_threads = optional(&fields, "soft_threads", out, texts);
-    if let (Some((_, Start::Command(command))), Some(abilities)) = (&start, &abilities) {
+    if let (Some((.., Start::Command(command))), Some(abilities)) = (&start, &abilities) {
         command::abilities_agree(&fields, command, abilities, out);
     }
-    let (build, start) = start?;
+    let (install, build, start) = start?;
     Some(Manifest {
         name: name?,
         title: title?,
         file: source.path.clone(),
+        install,
         build,
         start,
         programs: programs?,
@@ -233,17 +239,23 @@ fn name(node: &Node, out: &mut Diagnostics) -> Option<String> {
     Some(name.to_owned())
 }
 
-fn start(node: &Node, out: &mut Diagnostics) -> Option<(Option<Build>, Start)> {
+fn start(node: &Node, out: &mut Diagnostics) -> Option<(Option<Build>, Option<Build>, Start)> {
     let fields = node.fields(&START, out)?;
-    let is_built = fields.get("build").is_some();
+    // Each of the two stands for something only where it is there.
+    let mut known = Vec::new();
+    let install = fields
+        .get("install")
+        .map_or(Some(None), |node| build::install(node, out).map(Some));
+    known.extend(fields.get("install").map(|_| "installed"));
     let build = fields
         .get("build")
-        .map_or(Some(None), |node| build::build(node, out).map(Some));
+        .map_or(Some(None), |node| build::build(node, &known, out).map(Some));
+    known.extend(fields.get("build").map(|_| "built"));
     let start = match fields.one_of(&["command", "adapter"], out)? {
-        ("command", _, node) => command::command(node, is_built, out).map(Start::Command),
-        (_, _, node) => command::adapter(node, is_built, out).map(Start::Adapter),
+        ("command", _, node) => command::command(node, &known, out).map(Start::Command),
+        (_, _, node) => command::adapter(node, &known, out).map(Start::Adapter),
     };
-    Some((build?, start?))
+    Some((install?, build?, start?))
 }
 
 fn errors(node: &Node, out: &mut Diagnostics) -> Option<Vec<ErrorRule>> {

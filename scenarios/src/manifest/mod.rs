@@ -24,6 +24,10 @@ pub struct Manifest {
     pub title: String,
     /// The manifest's file.
     pub file: String,
+    /// What is fetched once from its ecosystem's registry; none: it needs nothing
+    /// but its programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install: Option<Build>,
     /// What is done once before it can be started; none: it is ready as it lies there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,
@@ -101,6 +105,7 @@ impl Manifest {
             name: String::new(),
             title: String::new(),
             file: String::new(),
+            install: None,
             build: None,
             start: Start::Adapter(Vec::new()),
             programs: Vec::new(),
@@ -115,15 +120,16 @@ impl Manifest {
     }
 }
 
-/// How a client is compiled: once for its sources and the version of its tools,
-/// not for each cell.
+/// How a client is installed or compiled: once for its sources and the version of its
+/// tools, not for each cell. Clients that are installed alike share what is installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {
     /// Files beside the manifest. They are copied into an empty folder, so nothing
     /// else takes part.
     pub sources: Vec<String>,
-    /// Program and arguments, run in that folder; afterwards it is `{built}`.
+    /// Program and arguments, run in that folder; afterwards it is `{installed}` or
+    /// `{built}`. To build, `{installed}` is there already.
     pub run: Vec<String>,
 }
 
@@ -132,7 +138,8 @@ pub struct Build {
 #[serde(rename_all = "snake_case")]
 pub enum Start {
     /// A program that speaks the client protocol. `{wirefault}` stands for this
-    /// binary, `{here}` for the manifest's folder, `{built}` for that of the build.
+    /// binary, `{here}` for the manifest's folder, `{installed}` and `{built}` for those
+    /// of installing and building.
     Adapter(Vec<String>),
     /// A program that knows nothing of wirefault.
     Command(CommandLine),

@@ -60,8 +60,6 @@ const IN_HEADER: &[&str] = &["name", "value"];
 const IN_BODY: &[&str] = &["body_file"];
 const IN_LIMIT: &[&str] = &["value", "value_minus_one", "seconds"];
 const IN_START: &[&str] = &["here", "wirefault"];
-/// Stands for something only where there is a build.
-const BUILT: &[&str] = &["built"];
 
 /// An exit code from 1 to 255.
 const EXIT: &str = r"\+?0*(?:[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
@@ -77,21 +75,23 @@ pub(super) fn line_kind() -> Kind {
 }
 
 /// `start.adapter`.
-pub(super) fn adapter(node: &Node, is_built: bool, out: &mut Diagnostics) -> Option<Vec<String>> {
-    line(node, "`adapter`", &in_start(&[], is_built), out)
-}
-
-/// The placeholders of a program that is started, with these of its own.
-fn in_start(own: &[&'static str], is_built: bool) -> Vec<&'static str> {
-    let built = if is_built { BUILT } else { &[] };
-    [own, IN_START, built].concat()
+pub(super) fn adapter(
+    node: &Node,
+    made: &[&'static str],
+    out: &mut Diagnostics,
+) -> Option<Vec<String>> {
+    line(node, "`adapter`", &[IN_START, made].concat(), out)
 }
 
 /// `start.command`.
-pub(super) fn command(node: &Node, is_built: bool, out: &mut Diagnostics) -> Option<CommandLine> {
+pub(super) fn command(
+    node: &Node,
+    made: &[&'static str],
+    out: &mut Diagnostics,
+) -> Option<CommandLine> {
     let fields = node.fields(&COMMAND, out)?;
     let args = fields.need("args", out);
-    let args = args.and_then(|node| line(node, "`args`", &in_start(IN_ARGS, is_built), out));
+    let args = args.and_then(|node| line(node, "`args`", &[IN_ARGS, IN_START, made].concat(), out));
     let header = part(&fields, "header", IN_HEADER, out);
     let body = part(&fields, "body", IN_BODY, out);
     let limits = fields

@@ -1,0 +1,25 @@
+// axios, as it comes. A status that it does not like is thrown, and still an answer.
+
+import axios from 'axios'
+
+import { body, headers, run } from './kit.mjs'
+
+// A server that the work names is never to be reached through a proxy.
+const client = axios.create({ proxy: false })
+
+await run(async (call, limits, signal) => {
+  const request = {
+    method: call.method,
+    url: call.url,
+    headers: Object.fromEntries(headers(call)),
+    data: await body(call),
+    responseType: 'arraybuffer',
+    signal,
+  }
+  if (limits.redirects !== undefined) request.maxRedirects = limits.redirects
+  const answer = await client.request(request).catch((error) => {
+    if (error.response) return error.response
+    throw error
+  })
+  return { status: answer.status, ok: answer.status < 300, body: [answer.data] }
+})
