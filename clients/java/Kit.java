@@ -53,7 +53,7 @@ final class Kit {
     record Answer(int status, InputStream body) {}
 
     /** What the work tells the client to keep to; null: its own default. */
-    record Limits(Long connectMs, Long totalMs, Long redirects) {}
+    record Limits(Long connectMs, Long idleMs, Long totalMs, Long redirects) {}
 
     /** Makes one call. A call that is cancelled finds its thread interrupted. */
     interface Client {
@@ -136,7 +136,8 @@ final class Kit {
         Controls controls = new Controls(lines);
         Map<?, ?> limits = (Map<?, ?>) work.get("limits");
         Client client = prepare.client(new Limits(
-            (Long) limits.get("connect_ms"), (Long) limits.get("total_ms"), (Long) limits.get("redirects")));
+            (Long) limits.get("connect_ms"), (Long) limits.get("idle_ms"),
+            (Long) limits.get("total_ms"), (Long) limits.get("redirects")));
         for (List<Call> group : groups((List<?>) work.get("calls"))) {
             Unsupported unsupported = workOff(group, client, controls);
             if (unsupported != null) {
