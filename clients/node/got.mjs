@@ -18,7 +18,6 @@ await run(async (call, limits, signal) => {
   if (limits.redirects !== undefined) options.maxRedirects = limits.redirects
   if (limits.connect_ms) options.timeout.connect = limits.connect_ms
   if (limits.idle_ms) options.timeout.socket = limits.idle_ms
-  if (limits.total_ms) options.timeout.request = limits.total_ms
   const answer = await got(call.url, options).catch((error) => {
     // Of an answer that broke off there is no status to show.
     if (error.name === 'HTTPError') return error.response

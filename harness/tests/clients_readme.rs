@@ -45,8 +45,8 @@ fn with_suite() -> Workbench {
 
 /// The whole manifests, with the path in the first line where there is one.
 fn manifests() -> (&'static str, &'static str) {
-    let [command, adapter, _build] = blocks("yaml")[..] else {
-        panic!("two manifests and a part of one are expected");
+    let [command, adapter, _build, _install] = blocks("yaml")[..] else {
+        panic!("two manifests and parts of two are expected");
     };
     (command, adapter)
 }

@@ -56,6 +56,11 @@ fn node_fetch_keeps_to_the_protocol() {
 }
 
 #[test]
+fn node_http_keeps_to_the_protocol() {
+    conforms(&["node", "--no-warnings"], "node/http.mjs");
+}
+
+#[test]
 fn the_node_wrapper_that_follows_keeps_to_the_protocol() {
     conforms(
         &["node", "--no-warnings", "follow"],
@@ -78,7 +83,8 @@ fn python_urllib_keeps_to_the_protocol() {
 
 #[test]
 fn the_compiled_clients_keep_to_the_protocol() {
-    for client in [compiled::go(), compiled::java()].into_iter().flatten() {
+    let java = ["JavaHttpClient", "UrlConnection"].map(compiled::java);
+    for client in java.into_iter().chain([compiled::go()]).flatten() {
         let problems = check(&client.command).unwrap();
         assert_eq!(problems, Vec::<String>::new(), "{:?}", client.command);
     }

@@ -92,6 +92,7 @@ fn programs() -> Programs {
     let mut commands: Vec<Vec<String>> = Vec::new();
     for (runtime, option, file) in [
         ("node", "--no-warnings", "node/fetch.mjs"),
+        ("node", "--no-warnings", "node/http.mjs"),
         ("python3", "-B", "python/urllib_client.py"),
     ] {
         let file = here(file).to_str().unwrap().to_owned();
@@ -106,7 +107,7 @@ fn programs() -> Programs {
             writeln!(stderr, "SKIPPED: {runtime} is not in PATH").unwrap();
         }
     }
-    let compiled: Vec<_> = [compiled::go(), compiled::java()]
+    let compiled: Vec<_> = [compiled::go(), compiled::java("JavaHttpClient")]
         .into_iter()
         .flatten()
         .collect();

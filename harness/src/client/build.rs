@@ -310,6 +310,35 @@ mod tests {
     }
 
     #[test]
+    fn clients_that_are_installed_alike_share_it_and_their_builds_may_use_it() {
+        let (cache, here) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let around = around(&cache);
+        let count = here.path().join("count");
+        let mut one = client(&here, "cp {installed}/library made");
+        one.install = Some(Build {
+            sources: vec!["source".to_owned()],
+            run: ["sh", "-c", "echo >> \"$0\"; echo a library > library"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain([count.display().to_string()])
+                .collect(),
+        });
+        one.version = vec!["cat".to_owned(), "{installed}/library".to_owned()];
+        let other = Manifest {
+            name: "other".to_owned(),
+            ..one.clone()
+        };
+        assert!(!is_installed(&one, &around));
+        let ready = installed(&one, &around).unwrap();
+        assert!(is_installed(&other, &around));
+        installed(&other, &around).unwrap();
+        assert_eq!(fs::read(&count).unwrap().len(), 1, "once for both");
+        assert_eq!(fs::read(&ready.version[1]).unwrap(), b"a library\n");
+        let made = made(&built(&ready, "1", &around).unwrap());
+        assert_eq!(fs::read(made).unwrap(), b"a library\n");
+    }
+
+    #[test]
     fn a_build_that_fails_says_what_the_compiler_said_and_leaves_nothing() {
         let (cache, here) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let client = client(&here, "echo 'source:1: what is this?' >&2; exit 3");

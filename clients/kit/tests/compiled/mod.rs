@@ -38,10 +38,11 @@ pub(crate) fn go() -> Option<Compiled> {
     )
 }
 
-/// Java's client; none, and said so, where there is no Java compiler.
-pub(crate) fn java() -> Option<Compiled> {
-    let sources = ["Kit.java", "JavaHttpClient.java"];
-    let start = ["java", "-cp", "{built}", "JavaHttpClient"];
+/// The Java client of this class; none, and said so, where there is no Java compiler.
+pub(crate) fn java(class: &str) -> Option<Compiled> {
+    let program = format!("{class}.java");
+    let sources = ["Kit.java", program.as_str()];
+    let start = ["java", "-cp", "{built}", class];
     compile(
         "java",
         &["javac", "--version"],
