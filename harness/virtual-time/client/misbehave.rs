@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::raw::{call, timespec, to, to_mut, wait};
@@ -121,7 +121,11 @@ fn poll_loop(millis: &str) {
 /// Ends before what it has started.
 #[expect(clippy::zombie_processes, reason = "that is what it is for")]
 fn leave_a_child() {
-    let child = Command::new("sleep").arg("1000000").spawn().unwrap();
+    // It holds nothing that anybody waits for.
+    let mut child = Command::new("sleep");
+    child.arg("1000000").stdin(Stdio::null());
+    child.stdout(Stdio::null()).stderr(Stdio::null());
+    let child = child.spawn().unwrap();
     println!("{}", child.id());
 }
 

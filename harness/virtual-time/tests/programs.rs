@@ -6,8 +6,9 @@
 mod support;
 
 use std::net::TcpListener;
+use std::time::Duration;
 
-use support::{CLIENT, Ran, can_trace, installed, launcher, run, run_with, within};
+use support::{CLIENT, Ran, can_trace, installed, launcher, run, run_in, run_with, within};
 use virtual_time::{Options, Tracer, VirtualTime};
 
 /// A program that prints how many seconds it has slept by its own clocks.
@@ -216,6 +217,21 @@ fn without_jumps_time_is_real() {
     let ran = run_with(options, &[CLIENT, "sleep", "1"]).checked();
     within(ran.real, 1.0, 45.0);
     assert_eq!((ran.record.jumps, ran.record.jumped_ns), (0, 0));
+}
+
+/// Time was moved to a cell's deadline by the daemons of a client that had ended, before
+/// its launcher could say so.
+#[test]
+fn what_a_program_leaves_behind_does_not_move_time() {
+    if !can_trace() {
+        return;
+    }
+    let time = VirtualTime::begin();
+    let _deadline = time.call_at(Duration::from_secs(90), drop);
+    for _ in 0..20 {
+        let ran = run_in(&time, Options::default(), &[CLIENT, "leave-a-child"]);
+        assert_eq!(ran.record.jumps, 0, "{ran:#?}");
+    }
 }
 
 /// A Java machine that ends pauses for 10 ms and again until its compiler rests, and

@@ -141,6 +141,7 @@ impl Session {
     }
 
     pub(crate) fn ended(&mut self, tid: i32) {
+        self.entered.remove(&tid);
         let Some(thread) = self.threads.remove(&tid) else {
             return;
         };

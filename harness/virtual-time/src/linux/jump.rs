@@ -55,6 +55,10 @@ impl Session {
     /// Jumps if all are at rest and somebody waits for a time. Tells whether it
     /// has.
     pub(crate) fn try_jump(&mut self) -> bool {
+        if self.entered.is_empty() {
+            self.restless_since = real_now();
+            return false;
+        }
         let Some(by) = self.jump_at_rest() else {
             return false;
         };

@@ -4,7 +4,7 @@
 //! only (`__WNOTHREAD`): neither another tracer's nor the children of the
 //! process are its business.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -54,6 +54,9 @@ pub(crate) struct Session {
     pub(crate) record: TimeRecord,
     pub(crate) threads: BTreeMap<i32, Thread>,
     pub(crate) processes: HashMap<i32, Process>,
+    /// The programs that have entered, as long as they live. What they leave behind
+    /// does not move time: whoever started them has yet to see their end.
+    pub(crate) entered: BTreeSet<i32>,
     /// Threads of the servers.
     pub(crate) servers: HashMap<i32, ThreadFiles>,
     pub(crate) processors: Option<Processors>,
@@ -95,6 +98,7 @@ impl Session {
             record: TimeRecord::default(),
             threads: BTreeMap::new(),
             processes: HashMap::new(),
+            entered: BTreeSet::new(),
             servers: HashMap::new(),
             processors: Processors::own(),
             ran_last: None,
@@ -223,6 +227,7 @@ impl Session {
             self.ticker.disarm();
             let entry = gate.admit();
             if let Entry::Traced { pid } = entry {
+                self.entered.insert(pid);
                 self.follow(pid);
             }
             self.shared.entered(entry);
