@@ -6,7 +6,7 @@ use reports::layout::{pad, width};
 
 use super::Context;
 use super::arguments::Common;
-use super::workspace::Workspace;
+use super::workspace::{Workspace, say_what_is_set_up};
 use crate::client::known::{self, Known};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -70,7 +70,11 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let mut broken = Vec::new();
     // One after the other, so that each line says what is done.
     for known in chosen {
-        let contenders = Contender::prepare(&[known], installs, context.around);
+        let known = [known];
+        if installs == Installs::Yes {
+            say_what_is_set_up(&known, context);
+        }
+        let contenders = Contender::prepare(&known, installs, context.around);
         for contender in contenders {
             context.output.result(line(&contender, column))?;
             broken.extend(Some(contender).filter(|contender| contender.broken.is_some()));

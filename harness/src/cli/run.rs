@@ -11,11 +11,10 @@ use reports::harmless::one_line;
 use reports::record::{Disposition, RunRecord};
 
 use super::arguments::{Common, RunTime, Shown};
-use super::workspace::{Workspace, digest, run_options};
+use super::workspace::{Workspace, digest, run_options, say_what_is_set_up};
 use super::{Context, present};
 use crate::baseline::{Baseline, Covered, dispose, fingerprint, propose};
 use crate::client::ad_hoc;
-use crate::client::build::is_installed;
 use crate::client::known::{self, Known};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -164,26 +163,6 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     present::present(&record, &arguments.shown, &arguments.common, context)?;
     context.output.result(closing(&folder, &proposals))?;
     Ok(Exit::of_record(&record))
-}
-
-/// What comes from a registry may take minutes, so that it is said before.
-fn say_what_is_set_up(chosen: &[Known], context: &mut Context<'_, '_>) {
-    let is_missing = |known: &&Known| {
-        let manifest = &known.manifest;
-        known::missing_program(manifest, &context.around.path).is_none()
-            && !is_installed(manifest, context.around)
-    };
-    let missing: Vec<&str> = chosen
-        .iter()
-        .filter(is_missing)
-        .map(|known| known.manifest.name.as_str())
-        .collect();
-    if !missing.is_empty() {
-        let names = one_line(&missing.join(", "));
-        context
-            .output
-            .message(&format!("wirefault: setting up {names}"));
-    }
 }
 
 fn choose(arguments: &Arguments, known: &[Known], cwd: &Path) -> Result<Vec<Known>, Failure> {

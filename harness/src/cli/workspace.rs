@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use reports::harmless::one_line;
 use reports::time::RealTime;
 use scenarios::validate;
 use sha2::{Digest, Sha256};
@@ -10,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::Context;
 use super::arguments::Common;
 use crate::baseline::Baseline;
+use crate::client::build::is_installed;
 use crate::client::known::{self, Known};
 use crate::failure::Failure;
 use crate::id;
@@ -96,6 +98,26 @@ impl Workspace {
     /// Goes on only if nothing was wrong.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
         std::mem::replace(&mut self.mistakes, Mistakes::new(false)).check()
+    }
+}
+
+/// What comes from a registry may take minutes, so that it is said before.
+pub(super) fn say_what_is_set_up(chosen: &[Known], context: &mut Context<'_, '_>) {
+    let is_missing = |known: &&Known| {
+        let manifest = &known.manifest;
+        known::missing_program(manifest, &context.around.path).is_none()
+            && !is_installed(manifest, context.around)
+    };
+    let missing: Vec<&str> = chosen
+        .iter()
+        .filter(is_missing)
+        .map(|known| known.manifest.name.as_str())
+        .collect();
+    if !missing.is_empty() {
+        let names = one_line(&missing.join(", "));
+        context
+            .output
+            .message(&format!("wirefault: setting up {names}"));
     }
 }
 

@@ -63,15 +63,27 @@ fn install_folder(manifest: &Manifest, around: &Surroundings) -> Result<Option<P
         return Ok(None);
     };
     let sources = read(install, here(manifest))?;
-    // What another version of a tool has installed may not fit.
-    let tool = install
-        .run
-        .first()
-        .and_then(|program| find_program(program, &around.path));
-    let tool = tool.and_then(|path| fs::canonicalize(path).ok());
-    let tool = tool.map(|path| path.display().to_string());
-    let key = key(install, &tool.unwrap_or_default(), &sources);
+    let key = key(install, &programs(manifest, around), &sources);
     Ok(Some(cache(around)?.join(INSTALLED).join(key)))
+}
+
+/// The programs that a client needs as they are now: what others have installed may not
+/// fit them. Their versions are asked for later, of what is installed.
+fn programs(manifest: &Manifest, around: &Surroundings) -> String {
+    let found = manifest
+        .programs
+        .iter()
+        .filter_map(|program| find_program(program, &around.path));
+    let as_it_is = |path: PathBuf| {
+        let path = fs::canonicalize(path).ok()?;
+        let data = fs::metadata(&path).ok()?;
+        Some(format!(
+            "{path:?} {} {:?}\n",
+            data.len(),
+            data.modified().ok()
+        ))
+    };
+    found.filter_map(as_it_is).collect()
 }
 
 /// The client of a manifest as it can be started: `{built}` is filled in, after
@@ -334,6 +346,11 @@ mod tests {
         installed(&other, &around).unwrap();
         assert_eq!(fs::read(&count).unwrap().len(), 1, "once for both");
         assert_eq!(fs::read(&ready.version[1]).unwrap(), b"a library\n");
+        let with_another_tool = Manifest {
+            programs: vec!["sh".to_owned()],
+            ..one
+        };
+        assert!(!is_installed(&with_another_tool, &around));
         let made = made(&built(&ready, "1", &around).unwrap());
         assert_eq!(fs::read(made).unwrap(), b"a library\n");
     }
