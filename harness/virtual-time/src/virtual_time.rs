@@ -11,7 +11,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
@@ -183,25 +183,6 @@ impl VirtualTime {
         Sleep {
             state,
             _sleeper: sleeper,
-        }
-    }
-
-    /// Blocks this thread until `at`, and gives `busy` up meanwhile.
-    pub fn block_until(self: &Arc<Self>, at: Duration, busy: Busy) -> Busy {
-        let woken = Arc::new((Mutex::new(None), Condvar::new()));
-        let waker = woken.clone();
-        let _sleeper = self.call_at(at, move |busy| {
-            *lock(&waker.0) = Some(busy);
-            waker.1.notify_one();
-        });
-        // Only now: before, there was no deadline to bound a jump.
-        drop(busy);
-        let mut fired = lock(&woken.0);
-        loop {
-            if let Some(busy) = fired.take() {
-                return busy;
-            }
-            fired = woken.1.wait(fired).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -412,26 +393,6 @@ mod tests {
         assert_eq!(time.advance_to(4 * SECOND), 4);
         assert_eq!(told.try_iter().collect::<String>(), "abcd");
         assert_eq!(time.next_deadline(), Some(9 * SECOND));
-    }
-
-    #[test]
-    fn a_blocked_thread_gives_its_vote_up_and_gets_it_back() {
-        let time = VirtualTime::begin();
-        let busy = time.busy();
-        let other = time.clone();
-        let thread = std::thread::spawn(move || {
-            let busy = other.block_until(Duration::from_secs(7), busy);
-            let quiet = other.is_quiet();
-            drop(busy);
-            quiet
-        });
-        while !time.is_quiet() {
-            std::thread::yield_now();
-        }
-        assert_eq!(time.next_deadline(), Some(7 * SECOND));
-        time.advance_to(7 * SECOND);
-        assert!(!thread.join().unwrap());
-        assert!(time.is_quiet());
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub trait Voter: Send + Sync {
     /// process, which is not closed meanwhile, its own address and its peer's.
     fn sockets(&self, look: &mut dyn FnMut(i32, SocketAddr, SocketAddr));
 
-    /// Kernel ids of the threads that run server code. They are looked at as
-    /// the client's are.
+    /// Kernel ids of the threads that run server code. Each is at work unless it
+    /// sleeps in a call that waits for arrivals: one that waits for a lock goes on
+    /// when its holder gets a processor, whatever the time.
     fn tids(&self) -> Vec<i32>;
 }

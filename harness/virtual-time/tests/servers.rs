@@ -8,13 +8,14 @@ mod support;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use support::{CLIENT, can_trace, installed, run_by, run_in, within};
-use virtual_time::{Options, Timeline, VirtualTime, Voter, Watched};
+use virtual_time::{Busy, Options, Timeline, VirtualTime, Voter, Watched};
 
 /// What the server does with a request.
 #[derive(Clone, Copy)]
@@ -93,6 +94,21 @@ fn watch(time: &Arc<VirtualTime>, stream: &TcpStream) -> Watched {
     time.watch(stream.as_raw_fd(), own, peer)
 }
 
+/// Blocks this thread until `at`, and gives `busy` up meanwhile: as it is looked at,
+/// in a call that waits for something to arrive.
+fn block_until(time: &Arc<VirtualTime>, at: Duration, busy: Busy) -> Busy {
+    let (mut end, mut other) = UnixStream::pair().unwrap();
+    let (give, given) = std::sync::mpsc::channel();
+    let _sleeper = time.call_at(at, move |busy| {
+        give.send(busy).unwrap();
+        other.write_all(b"x").unwrap();
+    });
+    // Only now: before, there was no deadline to bound a jump.
+    drop(busy);
+    end.read_exact(&mut [0]).unwrap();
+    given.recv().unwrap()
+}
+
 /// One connection: requests without bodies, and whole answers.
 fn serve(
     time: &Arc<VirtualTime>,
@@ -116,7 +132,7 @@ fn serve(
     let ok = format!("{head} 2\r\n\r\nok");
     match answer {
         Answer::After(delay) => {
-            let _busy = time.block_until(time.now() + delay, busy);
+            let _busy = block_until(time, time.now() + delay, busy);
             let _ = stream.write_all(ok.as_bytes());
         }
         Answer::Work(length) => {
@@ -135,7 +151,7 @@ fn serve(
             let mut busy = busy;
             let _ = stream.write_all(format!("{head} {count}\r\n\r\n").as_bytes());
             for _ in 0..count {
-                busy = time.block_until(time.now() + Duration::from_secs(1), busy);
+                busy = block_until(time, time.now() + Duration::from_secs(1), busy);
                 if stream.write_all(b"x").is_err() {
                     return;
                 }
@@ -318,6 +334,49 @@ fn retry_after_a_minute_is_a_minute_also_while_the_processors_are_busy() {
         within(second - first, 60.03, 63.0);
         assert!(ran.record.jumps >= 1, "{ran:#?}");
     }
+}
+
+/// A server's thread that wants memory may have to wait for the lock of the
+/// allocator, held by a thread of another cell that has no processor just then. One
+/// cell of some ten thousand had its time moved to the client's timeout there.
+#[test]
+fn a_server_that_waits_for_a_lock_is_at_work() {
+    if !can_trace() {
+        return;
+    }
+    if !installed("curl", &["--version"]) {
+        return;
+    }
+    let time = VirtualTime::begin();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (shared, starts) = (time.clone(), time.busy());
+    let wanted: Arc<Mutex<()>> = Arc::default();
+    let (has_come, come) = std::sync::mpsc::channel();
+    // Nobody looks at this thread.
+    let (held, holds) = (wanted.clone(), std::sync::mpsc::channel());
+    let holder = std::thread::spawn(move || {
+        let _held = held.lock().unwrap();
+        holds.0.send(()).unwrap();
+        come.recv().unwrap();
+        work(Duration::from_millis(100));
+    });
+    holds.1.recv().unwrap();
+    let server = std::thread::spawn(move || {
+        let _swept = shared.sweep_this_thread();
+        drop(starts);
+        let (mut stream, _) = listener.accept().unwrap();
+        let _watched = watch(&shared, &stream);
+        let _ = stream.read(&mut [0; 4096]).unwrap();
+        has_come.send(()).unwrap();
+        let _locked = wanted.lock().unwrap();
+        let answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+        let _ = stream.write_all(answer.as_bytes());
+    });
+    let ran = run_in(&time, Options::default(), &["curl", "-s", "-m", "10", &url]).checked();
+    within(ran.virtual_time, 0.1, 9.0);
+    holder.join().unwrap();
+    server.join().unwrap();
 }
 
 #[test]

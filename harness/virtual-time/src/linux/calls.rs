@@ -209,6 +209,27 @@ impl Call {
         WAITS_FOR_EVENTS.contains(&self.nr) || self.always_sleeps() || self.is_timed_wait()
     }
 
+    /// Whether a thread that is blocked in this call waits for something to arrive.
+    /// A futex is none of these: nobody can tell who is to wake it.
+    pub(crate) fn waits_for_arrivals(&self) -> bool {
+        matches!(
+            self.nr,
+            POLL | PPOLL
+                | SELECT
+                | PSELECT6
+                | EPOLL_WAIT
+                | EPOLL_PWAIT
+                | EPOLL_PWAIT2
+                | READ
+                | READV
+                | ACCEPT
+                | ACCEPT4
+                | RECVFROM
+                | RECVMSG
+                | RECVMMSG
+        )
+    }
+
     /// Whether a thread that is blocked in this call waits for an event of any
     /// kind, with a timeout or without.
     fn always_sleeps(&self) -> bool {

@@ -105,6 +105,11 @@ impl Session {
         Some(seen)
     }
 
+    /// A thread of the servers; none when it is on its way.
+    ///
+    /// It is so in a futex too: that is a lock, held by a thread that need not be
+    /// listed (of another cell, in the memory allocator), waits for a processor,
+    /// and has nothing to do with time.
     fn look_at_server(&mut self, tid: i32) -> Option<Seen> {
         let files = match self.servers.entry(tid) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
@@ -114,7 +119,7 @@ impl Session {
         };
         let seen = files.look();
         let is_asleep = match seen.doing {
-            Doing::Blocked(_) => files.state() == Some('S'),
+            Doing::Blocked(call) => call.waits_for_arrivals() && files.state() == Some('S'),
             _ => true,
         };
         is_asleep.then_some(seen)
