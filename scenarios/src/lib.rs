@@ -5,6 +5,7 @@
 //! [`evidence::Evidence`] -> [`judge`] -> [`verdict::CellVerdict`].
 //! Nothing here opens a socket or starts a program.
 
+pub mod apis;
 pub mod assertions;
 pub mod document;
 pub mod evidence;

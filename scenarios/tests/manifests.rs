@@ -152,6 +152,10 @@ fn what_a_client_lacks_is_named() {
     );
     let operation = Lack::Operation(OperationName::Upload);
     assert_eq!(operation.to_string(), "operation upload");
+    assert_eq!(
+        Lack::OtherAnswers.to_string(),
+        "answers but those of its API"
+    );
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use scenarios::apis::Api;
 use scenarios::document::{Source, render};
-use scenarios::manifest::{Manifest, Operation, OperationName, Policy, Start};
+use scenarios::manifest::{Lack, Manifest, Operation, OperationName, Policy, Start, operations_of};
 use scenarios::plan::Plan;
 use scenarios::resolve::{calls, server_scripts};
 use scenarios::template::Bindings;
@@ -39,6 +40,7 @@ fn manifest() -> Manifest {
         programs: Vec::new(),
         version: Vec::new(),
         abilities: Default::default(),
+        api: Api::PlainJson,
         operations: BTreeMap::from([
             (OperationName::Create, operation("POST", "/v1/orders", true)),
             (
@@ -91,6 +93,86 @@ calls:
     assert_eq!(call.body.as_ref().map(Vec::len), Some(3));
     assert!(call.stream_body);
     assert_eq!((call.id, call.pause), (1, Duration::from_millis(20)));
+}
+
+/// A client of an API that has one operation.
+fn client_of(api: Api, operation: OperationName) -> Manifest {
+    Manifest {
+        api,
+        operations: operations_of(api, [operation]),
+        ..manifest()
+    }
+}
+
+/// What the first server sends.
+fn sent(plan: &Plan, manifest: &Manifest) -> String {
+    let scripts = server_scripts(plan, manifest, &bindings());
+    let steps = scripts[0].queues[0].steps.iter();
+    let steps = steps.flat_map(|step| &step.program.steps);
+    let sent = steps.filter_map(|step| match step {
+        WireStep::Send(bytes) => Some(String::from_utf8_lossy(bytes)),
+        _ => None,
+    });
+    sent.collect()
+}
+
+#[test]
+fn an_operation_and_a_shape_are_in_the_words_of_the_clients_api() {
+    let plan = plan(
+        r#"
+servers: { api: { script: [ { applies: order, cut: { after: request, with: reset } }, { respond: { status: 200, body: { shape: ok } } } ] } }
+call: { operation: create, at: "{api}" }
+"#,
+    );
+    let manifest = client_of(Api::AnthropicMessages, OperationName::Create);
+    let calls = calls(&plan, &manifest, &bindings());
+    assert_eq!(calls[0].url, "http://127.0.0.1:1000/v1/messages");
+    assert_eq!(manifest.lacks(&plan), None);
+    let sent = sent(&plan, &manifest);
+    assert!(sent.contains(r#""type":"message""#), "{sent}");
+}
+
+#[test]
+fn the_same_shape_answers_another_operation_in_another_form() {
+    let plan = plan(
+        r#"
+servers: { api: { script: [ { applies: order, cut: { after: request, with: reset } }, { respond: { status: 200, body: { shape: ok } } } ] } }
+call: { operation: fetch, at: "{api}" }
+"#,
+    );
+    let manifest = client_of(Api::AnthropicMessages, OperationName::Fetch);
+    let sent = sent(&plan, &manifest);
+    assert!(sent.contains(r#""type":"model""#), "{sent}");
+}
+
+/// It would fail at the answer's format, and nothing would be learned of it.
+#[test]
+fn a_client_of_an_api_lacks_what_a_success_in_bytes_needs() {
+    let with = |answer: &str| {
+        plan(&format!(
+            "servers: {{ api: {{ script: [ {{ applies: order, cut: {{ after: request, with: reset }} }}, {{ {answer} }} ] }} }}\ncall: {{ operation: create, at: \"{{api}}\" }}\n"
+        ))
+    };
+    let openai = client_of(Api::OpenaiChat, OperationName::Create);
+    let in_bytes = [
+        "respond: { status: 200, body: { text: ok } }",
+        "respond: { status: 204 }",
+        "raw: [ { text: \"HTTP/1.1 200 OK\\r\\n\\r\\n\" } ]",
+    ];
+    for answer in in_bytes {
+        let plan = with(answer);
+        assert_eq!(openai.lacks(&plan), Some(Lack::OtherAnswers), "{answer}");
+        let plain = client_of(Api::PlainJson, OperationName::Create);
+        assert_eq!(plain.lacks(&plan), None, "{answer}");
+    }
+    let in_any_format = [
+        "respond: { status: 503, body: { text: busy } }",
+        "cut: { after: request, with: close }",
+        "respond: { status: 200, body: { shape: ok }, cut: { after: { body: half }, with: reset } }",
+    ];
+    for answer in in_any_format {
+        assert_eq!(openai.lacks(&with(answer)), None, "{answer}");
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use scenarios::manifest::{Ability, CommandLine, Manifest, OperationName, Start, plain_json};
+use scenarios::apis::Api;
+use scenarios::manifest::{Ability, CommandLine, Manifest, OperationName, Start, operations_of};
 
 use crate::client::known::Known;
 use crate::failure::Failure;
@@ -35,7 +36,7 @@ pub fn client(text: &str, known: &[Known], cwd: &Path) -> Result<Manifest, Failu
             _ => None,
         });
     let (exits, errors) = same.unwrap_or_default();
-    let operations = plain_json(operations(&args));
+    let operations = operations_of(Api::PlainJson, operations(&args));
     let word = Path::new(&program).file_name().unwrap_or_default();
     Ok(Manifest {
         name: match name {

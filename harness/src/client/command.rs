@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use client_kit::protocol::{ErrorLink, Report, Shown, ShownResponse};
+use scenarios::apis::Api;
 use scenarios::evidence::ClientEvent;
 use scenarios::manifest::{Ability, CommandLine, ContentFrom, Manifest, Policy, Start, StatusFrom};
 use scenarios::plan::Limits;
@@ -75,6 +76,7 @@ pub fn client(line: &str) -> Result<Client, CommandError> {
             Ability::FollowsRedirects,
             Ability::Retries,
         ]),
+        api: Api::default(),
         operations: BTreeMap::new(),
         policy: Policy::default(),
         errors: Vec::new(),

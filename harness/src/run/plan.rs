@@ -142,6 +142,7 @@ fn cannot(lacks: Lack) -> String {
     match lacks {
         Lack::Ability(_) => format!("has no ability `{lacks}`"),
         Lack::Operation(_) => format!("has no {lacks}"),
+        Lack::OtherAnswers => format!("takes no {lacks}"),
     }
 }
 

@@ -110,6 +110,7 @@ pub(crate) fn adapter(args: &[&str]) -> Client {
             programs: Vec::new(),
             version: Vec::new(),
             abilities: BTreeSet::from([Ability::Literal, Ability::Calls]),
+            api: scenarios::apis::Api::default(),
             operations: BTreeMap::new(),
             policy: Policy::default(),
             errors: Vec::new(),

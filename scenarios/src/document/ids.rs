@@ -116,4 +116,5 @@ ids! {
     // Manifests.
     NO_SUCH_PLACEHOLDER = "no-such-placeholder", "A `{name}` that a command line does not know.";
     ABILITY_MISMATCH = "ability-mismatch", "A limit that a command can be told but is no ability, or the other way round.";
+    NO_SUCH_OPERATION = "no-such-operation", "An operation that the client's API does not have.";
 }

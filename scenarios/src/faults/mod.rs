@@ -118,6 +118,12 @@ pub(crate) trait Behaviour {
         true
     }
 
+    /// Whether it answers as a success does, but in bytes of its own: a client that
+    /// takes answers in the format of its API only can not read them.
+    fn succeeds_in_bytes(&self) -> bool {
+        self.may_succeed()
+    }
+
     /// Whether a call that meets it may never end by itself.
     fn may_hang(&self) -> bool {
         true

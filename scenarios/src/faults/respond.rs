@@ -217,6 +217,10 @@ impl Behaviour for Respond {
             && !self.coding.is_some_and(Coding::is_broken)
     }
 
+    fn succeeds_in_bytes(&self) -> bool {
+        (200..300).contains(&self.status) && !matches!(self.body, Some(Content::Shape(_)))
+    }
+
     fn may_hang(&self) -> bool {
         self.is_endless() || self.is_never_answered() || matches!(self.cut, Some((_, End::Hang)))
     }

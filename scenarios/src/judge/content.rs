@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::case::{CallView, Case};
 use super::effects;
-use crate::rendering::{Format, Rendering};
+use crate::resolve::rendering;
 use crate::template::Bindings;
 
 /// Characters by which a content is recognized.
@@ -23,20 +23,18 @@ pub(crate) struct Starts {
 /// What the contents begin with that servers gave to a call.
 pub(crate) fn starts(case: &Case<'_>, call: &CallView<'_>) -> Starts {
     let bindings = bindings(case);
-    let with = Rendering {
-        bindings: &bindings,
-        format: Format::PlainJson,
-        seed: case.plan.seed,
-    };
     let answered = call.exchanges.iter().filter(|one| one.answer().is_some());
     let taken = answered.filter_map(|one| Some((&one.place.server, one.step()?)));
     // Each step gives the same content every time.
     let taken: BTreeSet<_> = taken.collect();
     let steps = taken.into_iter();
-    let steps = steps.filter_map(|(server, id)| effects::step_of(case.plan, server, id));
-    let contents = steps.filter_map(|step| step.fault.behaviour().content());
+    let steps =
+        steps.filter_map(|(server, id)| Some((server, effects::step_of(case.plan, server, id)?)));
+    let contents =
+        steps.filter_map(|(server, step)| Some((server, step.fault.behaviour().content()?)));
     let mut starts = Starts::default();
-    for content in contents {
+    for (server, content) in contents {
+        let with = rendering(case.plan, case.manifest, server, &bindings);
         match String::from_utf8(content.render(&with).bytes) {
             Ok(text) => {
                 let start: String = text.trim().chars().take(RECOGNIZED).collect();

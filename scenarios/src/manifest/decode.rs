@@ -5,6 +5,7 @@ mod command;
 mod policy;
 
 use super::{Ability, Build, ErrorRule, Manifest, OperationName, Phase, Policy, Start};
+use crate::apis::{APIS, Api};
 use crate::document::decode::{Fields, Keys};
 use crate::document::kind::{Kind, Rule};
 use crate::document::{self, Diagnostic, Diagnostics, Node, Source, ids};
@@ -32,6 +33,11 @@ static KEYS: Keys = Keys::new(
         ("abilities", "what it can do", || {
             Kind::any_list(Kind::words(ABILITIES))
         }),
+        (
+            "api",
+            "the API it speaks: what operations request, and the format of shapes",
+            || Kind::words(APIS),
+        ),
         ("operations", "the operations it can do", || {
             Kind::any_list(Kind::words(OPERATIONS))
         }),
@@ -192,8 +198,11 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
     let abilities = fields.need("abilities", out);
     let abilities =
         abilities.and_then(|node| words(node, "`abilities`", "an ability", ABILITIES, out));
+    let api = fields
+        .get("api")
+        .map_or(Some(Api::default()), |node| node.word("an API", APIS, out));
     let operations = optional(&fields, "operations", out, |node, what, out| {
-        words(node, what, "an operation", OPERATIONS, out)
+        operations(node, what, api.unwrap_or_default(), out)
     });
     // Without them nothing is documented, and no error is known for what it is.
     let policy = fields
@@ -216,12 +225,39 @@ fn manifest(source: &Source, node: &Node, out: &mut Diagnostics) -> Option<Manif
         programs: programs?,
         version: version?,
         abilities: abilities?.into_iter().collect(),
-        operations: super::plain_json(operations?),
+        api: api?,
+        operations: super::operations_of(api?, operations?),
         policy: policy?,
         errors: errors?,
         defects: defects?.into_iter().collect(),
         soft_threads: soft_threads?,
     })
+}
+
+/// Operations by name; each must be one of the API.
+fn operations(
+    node: &Node,
+    what: &str,
+    api: Api,
+    out: &mut Diagnostics,
+) -> Option<Vec<OperationName>> {
+    let known = |operation: &OperationName| api.request(*operation).is_some();
+    let names = words(node, what, "an operation", OPERATIONS, out)?;
+    let items = node.list(what, out)?;
+    let mut absent = items.iter().zip(&names).filter(|(_, name)| !known(name));
+    if let Some((item, _)) = absent.next() {
+        let has = OPERATIONS.iter().filter(|(_, name)| known(name));
+        let has: Vec<_> = has.map(|(word, _)| format!("`{word}`")).collect();
+        out.report(
+            ids::NO_SUCH_OPERATION,
+            &item.span,
+            "the API has no such operation",
+        )
+        .label("not in this API")
+        .help(format!("it has {}", has.join(", ")));
+        return None;
+    }
+    Some(names)
 }
 
 fn name(node: &Node, out: &mut Diagnostics) -> Option<String> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::apis::Api;
 use crate::plan::{Plan, Request};
 
 pub(crate) use decode::OPERATIONS;
@@ -39,6 +40,9 @@ pub struct Manifest {
     pub version: Vec<String>,
     /// What it can do.
     pub abilities: BTreeSet<Ability>,
+    /// The API it speaks: what its operations request, and the format of answers.
+    #[serde(default)]
+    pub api: Api,
     /// The operations it can do, with the request each one makes.
     pub operations: BTreeMap<OperationName, Operation>,
     /// What it promises.
@@ -62,6 +66,9 @@ pub enum Lack {
     Ability(Ability),
     /// An operation.
     Operation(OperationName),
+    /// The case gives successes in bytes of its own, and the client takes its API's
+    /// format only.
+    OtherAnswers,
 }
 
 impl std::fmt::Display for Lack {
@@ -71,6 +78,7 @@ impl std::fmt::Display for Lack {
             Self::Operation(operation) => {
                 write!(out, "operation {}", decode::operation_word(*operation))
             }
+            Self::OtherAnswers => out.write_str("answers but those of its API"),
         }
     }
 }
@@ -97,6 +105,15 @@ impl Manifest {
         ability
             .map(|ability| Lack::Ability(*ability))
             .or(operation.map(|name| Lack::Operation(*name)))
+            .or(self.lacks_answers(plan))
+    }
+
+    /// A client of an API fails at a good answer in another format, and rightly so.
+    fn lacks_answers(&self, plan: &Plan) -> Option<Lack> {
+        let in_bytes = plan
+            .steps()
+            .any(|step| step.fault.behaviour().succeeds_in_bytes());
+        (self.api != Api::PlainJson && in_bytes).then_some(Lack::OtherAnswers)
     }
 
     /// A manifest of no client: nothing can be started, nothing is promised.
@@ -111,6 +128,7 @@ impl Manifest {
             programs: Vec::new(),
             version: Vec::new(),
             abilities: BTreeSet::new(),
+            api: Api::default(),
             operations: BTreeMap::new(),
             policy: Policy::default(),
             errors: Vec::new(),
@@ -256,29 +274,21 @@ pub enum OperationName {
     Upload,
 }
 
-/// The requests that operations make in a plain JSON API.
-pub fn plain_json(
-    operations: impl IntoIterator<Item = OperationName>,
+/// The requests of these operations of an API, as far as it has them.
+pub fn operations_of(
+    api: Api,
+    names: impl IntoIterator<Item = OperationName>,
 ) -> BTreeMap<OperationName, Operation> {
     let binding = |name| {
-        let (method, path, content) = match name {
-            OperationName::Create => ("POST", "/items", true),
-            OperationName::Fetch => ("GET", "/items/1", false),
-            OperationName::Replace => ("PUT", "/items/1", true),
-            OperationName::Remove => ("DELETE", "/items/1", false),
-            OperationName::Upload => ("PUT", "/files/1", true),
+        let (method, path) = api.request(name)?;
+        let operation = Operation {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            content: matches!(method, "POST" | "PUT"),
         };
-        let (method, path) = (method.to_owned(), path.to_owned());
-        (
-            name,
-            Operation {
-                method,
-                path,
-                content,
-            },
-        )
+        Some((name, operation))
     };
-    operations.into_iter().map(binding).collect()
+    names.into_iter().filter_map(binding).collect()
 }
 
 /// The request that an operation makes.

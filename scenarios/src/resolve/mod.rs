@@ -15,8 +15,8 @@ use scripted_servers::script::{
 
 use crate::faults::Fault;
 use crate::manifest::{Manifest, Operation, OperationName};
-use crate::plan::{BodyAs, Content, Plan, QueuePlan, Request, ServerPlan, StepPlan, Stream};
-use crate::rendering::{Format, Rendering};
+use crate::plan::{BodyAs, Call, Content, Plan, QueuePlan, Request, ServerPlan, StepPlan, Stream};
+use crate::rendering::Rendering;
 use crate::template::Bindings;
 
 /// Bytes of an upload whose scenario does not say how many.
@@ -53,33 +53,37 @@ pub struct ResolvedCall {
 
 /// The scripts of a case's servers, in the order of the file.
 pub fn server_scripts(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<ServerScript> {
-    let with = rendering(plan, bindings);
-    plan.servers
-        .iter()
-        .map(|server| ServerScript {
+    let script = |server: &ServerPlan| {
+        let with = rendering(plan, manifest, &server.name, bindings);
+        let queue = |queue: &QueuePlan| Queue {
+            route: route(plan, server, queue, manifest),
+            steps: queue
+                .steps
+                .iter()
+                .map(|step| step_of(step, &with))
+                .collect(),
+        };
+        ServerScript {
             name: server.name.clone(),
             listen: server.listen.clone(),
             connections: server.connections.clone(),
-            queues: server
-                .queues
-                .iter()
-                .map(|queue| Queue {
-                    route: route(plan, server, queue, manifest),
-                    steps: queue
-                        .steps
-                        .iter()
-                        .map(|step| step_of(step, &with))
-                        .collect(),
-                })
-                .collect(),
-        })
-        .collect()
+            queues: server.queues.iter().map(queue).collect(),
+        }
+    };
+    plan.servers.iter().map(script).collect()
 }
 
-fn rendering<'a>(plan: &Plan, bindings: &'a Bindings) -> Rendering<'a> {
+/// How contents of a server are made for this client.
+pub(crate) fn rendering<'a>(
+    plan: &Plan,
+    manifest: &Manifest,
+    server: &str,
+    bindings: &'a Bindings,
+) -> Rendering<'a> {
     Rendering {
         bindings,
-        format: Format::PlainJson,
+        api: manifest.api,
+        to: plan.operation_at(server),
         seed: plan.seed,
     }
 }
@@ -137,10 +141,10 @@ fn route(plan: &Plan, server: &ServerPlan, queue: &QueuePlan, manifest: &Manifes
 /// The calls of a case. Whoever asks has made sure that the client has the
 /// operations; one that it lacks is left out.
 pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<ResolvedCall> {
-    let with = rendering(plan, bindings);
     plan.calls
         .iter()
         .filter_map(|call| {
+            let with = rendering(plan, manifest, "", bindings);
             let mut resolved = match &call.request {
                 Request::Literal {
                     method,
@@ -225,6 +229,19 @@ fn operation_call(
 }
 
 impl Plan {
+    /// What the contents of a server answer: the operation that is asked of it, else
+    /// the first of the case, as a redirect leads it to any server.
+    fn operation_at(&self, server: &str) -> OperationName {
+        let asked = |call: &Call| match &call.request {
+            Request::Operation { operation, at, .. } => Some((*operation, at.as_str() == server)),
+            Request::Literal { .. } => None,
+        };
+        let all: Vec<_> = self.calls.iter().filter_map(asked).collect();
+        let here = all.iter().find(|(_, is_here)| *is_here);
+        here.or(all.first())
+            .map_or(OperationName::Create, |(operation, _)| *operation)
+    }
+
     /// Whether an answer may send a client somewhere else.
     pub(crate) fn may_redirect(&self) -> bool {
         self.steps().any(|step| step.fault.may_redirect())

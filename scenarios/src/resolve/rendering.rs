@@ -1,9 +1,11 @@
 //! Contents to bytes: text with addresses in it, bytes from the seed, shapes in
-//! the format of an API.
+//! the format of the client's API.
 
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
+use crate::apis::Api;
+use crate::manifest::OperationName;
 use crate::plan::{Content, SentEvent, Shape};
 use crate::template::Bindings;
 
@@ -15,18 +17,12 @@ pub(crate) const SMALL: u64 = 256;
 pub struct Rendering<'a> {
     /// Where the servers listen.
     pub bindings: &'a Bindings,
-    /// The format in which shapes are rendered.
-    pub format: Format,
+    /// The API in whose format shapes are rendered.
+    pub api: Api,
+    /// What they answer.
+    pub to: OperationName,
     /// The seed of the case.
     pub seed: u64,
-}
-
-/// The format of an API.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
-    /// JSON without any conventions.
-    #[default]
-    PlainJson,
 }
 
 /// Bytes with what they are.
@@ -52,9 +48,7 @@ impl Content {
                     media: Some("text/event-stream"),
                 };
             }
-            Self::Shape(shape) => match with.format {
-                Format::PlainJson => return plain_json(shape),
-            },
+            Self::Shape(shape) => return with.api.render(shape, with.to),
         };
         Rendered { bytes, media: None }
     }
@@ -101,67 +95,9 @@ fn seeded(count: u64, seed: u64) -> Vec<u8> {
     bytes
 }
 
-fn plain_json(shape: &Shape) -> Rendered {
-    let (text, media) = match shape {
-        Shape::Ok { size } => (
-            padded(r#"{"ok":true"#, r#","padding":""#, r#""}"#, "}", *size),
-            "application/json",
-        ),
-        Shape::Error { code, size } => {
-            let code = serde_json::Value::from(code.as_str());
-            let begin = format!(r#"{{"error":{{"code":{code},"message":{code}}}"#);
-            (
-                padded(&begin, r#","padding":""#, r#""}"#, "}", *size),
-                "application/json",
-            )
-        }
-        Shape::Page { size } => (
-            padded(
-                "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1>",
-                "<!-- ",
-                " --></body></html>",
-                "</body></html>",
-                *size,
-            ),
-            "text/html",
-        ),
-    };
-    Rendered {
-        bytes: text.into_bytes(),
-        media: Some(media),
-    }
-}
-
-/// `begin` and `end`, with padding between where that is needed for the size.
-fn padded(begin: &str, open: &str, close: &str, end: &str, size: Option<u64>) -> String {
-    let plain = format!("{begin}{end}");
-    let size = size.map_or(0, |size| usize::try_from(size).unwrap_or(0));
-    if size <= plain.len() {
-        return plain;
-    }
-    let fixed = begin.len() + open.len() + close.len();
-    let padding = "x".repeat(size.saturating_sub(fixed));
-    format!("{begin}{open}{padding}{close}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shape_has_its_size_and_stays_what_it_is() {
-        for size in [0, 10, 11, 30, 500] {
-            let ok = plain_json(&Shape::Ok { size: Some(size) });
-            let json: serde_json::Value = serde_json::from_slice(&ok.bytes).expect("JSON");
-            assert_eq!(json["ok"], true);
-            assert!(ok.bytes.len() as u64 >= size);
-        }
-        let code = "a\"b".to_owned();
-        let error = plain_json(&Shape::Error { code, size: None });
-        let json: serde_json::Value = serde_json::from_slice(&error.bytes).expect("JSON");
-        assert_eq!(json["error"]["code"], "a\"b");
-        assert!(plain_json(&Shape::Page { size: Some(999) }).bytes.len() == 999);
-    }
 
     #[test]
     fn seeded_bytes_are_the_same_for_the_same_seed_only() {

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use scenarios::apis::Api;
 use scenarios::faults::Fault;
 use scenarios::faults::respond::Respond;
+use scenarios::manifest::OperationName;
 use scenarios::plan::{Content, StepPlan};
-use scenarios::rendering::{Format, Rendering};
+use scenarios::rendering::Rendering;
 use scenarios::template::{Bindings, Template};
 use scripted_servers::wire::{WireProgram, WireStep};
 
@@ -23,7 +25,8 @@ pub(crate) fn program(step: &StepPlan) -> WireProgram {
     let bindings = Bindings(BTreeMap::from([("api".to_owned(), address)]));
     let with = Rendering {
         bindings: &bindings,
-        format: Format::PlainJson,
+        api: Api::PlainJson,
+        to: OperationName::Create,
         seed: 1,
     };
     step.fault.program(step, &with)

@@ -5,11 +5,13 @@ use scripted_servers::wire::{End, Position};
 
 use super::message::Message;
 use super::{Framing, Respond, ResponsePoint};
+use crate::apis::Api;
 use crate::document::decode::Fields;
 use crate::document::ids;
+use crate::manifest::OperationName;
 use crate::plan::Content;
 use crate::reading::Reading;
-use crate::rendering::{Format, Rendering};
+use crate::rendering::Rendering;
 use crate::template::Bindings;
 
 /// Checks one answer as a whole.
@@ -22,7 +24,8 @@ pub(super) fn check(respond: &Respond, fields: &Fields<'_>, reading: &mut Readin
             &without_random_bytes(respond),
             &Rendering {
                 bindings: &bindings,
-                format: Format::PlainJson,
+                api: Api::PlainJson,
+                to: OperationName::Create,
                 seed: 0,
             },
         );
