@@ -100,3 +100,73 @@ fn the_manifest_of_an_adapter_is_a_client_where_the_readme_puts_it() {
     }
     assert!(ran > 0, "the README shows command lines");
 }
+
+/// One program, its kit and one manifest, anywhere; and a scenario beside them.
+#[test]
+fn clients_and_scenarios_may_lie_in_a_repository_of_their_own() {
+    let bench = Workbench::new();
+    let root = repository().canonicalize().unwrap();
+    let root = root.to_str().unwrap();
+    bench.write("mine/my-client.yaml", manifests().1);
+    bench.write("mine/my_client.py", blocks("python")[0]);
+    let kit = std::fs::read_to_string(repository().join("clients/python/kit.py")).unwrap();
+    bench.write("mine/kit.py", &kit);
+    let scenario = std::fs::read_to_string(
+        repository().join("scenarios/suite/request/reset-after-it-was-applied.yaml"),
+    );
+    bench.write("cases/own/reset.yaml", &scenario.unwrap());
+
+    let own = ["--root", root, "--clients", "mine", "--scenarios", "cases"];
+    let with = |words: &[&'static str]| {
+        let words = words.iter().copied().chain(own);
+        words.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let run = |words: &[&'static str]| {
+        let words = with(words);
+        bench.run(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    run(&["check"]).ends_with(0);
+    run(&["list", "scenarios", "own/*"])
+        .ends_with(0)
+        .says("own/reset");
+    run(&["list", "clients"])
+        .ends_with(0)
+        .says("my-client")
+        .says("reference");
+    if needs::is_there("python3", "a client of its own folder") {
+        run(&[
+            "run",
+            "own/reset",
+            "connect/refused",
+            "--client",
+            "my-client",
+        ])
+        .ends_with(0)
+        .says("✓ 1")
+        .says("✓ 0");
+    }
+    let unknown = ["list", "clients", "--root", root, "--clients", "nothing"];
+    bench
+        .run(&unknown)
+        .ends_with(2)
+        .complains("--clients: `nothing` is no folder");
+}
+
+#[test]
+fn what_is_called_alike_in_two_folders_is_refused() {
+    let bench = Workbench::new();
+    let root = repository().canonicalize().unwrap();
+    let root = root.to_str().unwrap();
+    let read = |below: &str| std::fs::read_to_string(repository().join(below)).unwrap();
+    bench.write("mine/curl.yaml", &read("clients/curl/curl.yaml"));
+    bench
+        .run(&["check", "--root", root, "--clients", "mine"])
+        .ends_with(3)
+        .complains("has the client `curl` already");
+    let loops = read("scenarios/suite/redirect/loop.yaml");
+    bench.write("cases/redirect/loop.yaml", &loops);
+    bench
+        .run(&["check", "--root", root, "--scenarios", "cases"])
+        .ends_with(2)
+        .complains("would both be the scenario `redirect/loop`");
+}

@@ -21,6 +21,19 @@ pub(super) struct Common {
     #[arg(long, value_name = "DIR")]
     pub(super) root: Option<PathBuf>,
 
+    /// Folder with clients of your own; can be given several times
+    ///
+    /// Manifests lie in it as NAME.yaml or ECOSYSTEM/NAME.yaml, and are added to those
+    /// of the root.
+    #[arg(long = "clients", value_name = "DIR")]
+    pub(super) client_folders: Vec<PathBuf>,
+
+    /// Folder with scenarios of your own; can be given several times
+    ///
+    /// They lie in it as AREA/NAME.yaml, and are added to those of the root.
+    #[arg(long = "scenarios", value_name = "DIR")]
+    pub(super) scenario_folders: Vec<PathBuf>,
+
     /// Whether to use colour; marks differ without it too
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(super) color: When,

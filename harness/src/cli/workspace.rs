@@ -15,6 +15,7 @@ use crate::client::build::is_installed;
 use crate::client::known::{self, Known};
 use crate::failure::Failure;
 use crate::id;
+use crate::input::folder::Place;
 use crate::input::mistakes::Mistakes;
 use crate::input::root::Root;
 use crate::input::selection::Selection;
@@ -29,6 +30,7 @@ const BASELINE: &str = "baseline";
 pub(super) struct Workspace {
     pub(super) root: Root,
     pub(super) clients: Vec<Known>,
+    own_scenarios: Vec<Place>,
     pub(super) mistakes: Mistakes,
 }
 
@@ -37,10 +39,15 @@ impl Workspace {
     pub(super) fn open(common: &Common, context: &Context<'_, '_>) -> Result<Self, Failure> {
         let root = Root::find(common.root.as_deref(), context.around)?;
         let mut mistakes = Mistakes::new(common.color_messages(context.around));
-        let clients = known::load(&root, &mut mistakes)?;
+        let cwd = &context.around.cwd;
+        let mut folders = vec![root.place(known::FOLDER)];
+        folders.extend(Place::named("--clients", &common.client_folders, cwd)?);
+        let clients = known::load(&folders, &mut mistakes)?;
+        let own_scenarios = Place::named("--scenarios", &common.scenario_folders, cwd)?;
         Ok(Self {
             root,
             clients,
+            own_scenarios,
             mistakes,
         })
     }
@@ -65,7 +72,10 @@ impl Workspace {
     ) -> Result<Suite, Failure> {
         let mut files = Vec::new();
         if selection.needs_suite() {
-            files = suite::shipped(&self.root, &mut self.mistakes)?;
+            let shipped = self.root.place(suite::FOLDER);
+            files = suite::files_in(&shipped, &mut self.mistakes)?;
+            let own = &self.own_scenarios;
+            files = suite::with_those_of(files, own, &mut self.mistakes)?;
         }
         let files = suite::with_named(files, &selection.files, cwd)?;
         let known = self.known();

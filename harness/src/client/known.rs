@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use globset::Glob;
 use scenarios::document::Source;
@@ -11,8 +11,8 @@ use scenarios::document::decode::nearest;
 use scenarios::manifest::{Manifest, decode};
 
 use crate::failure::Failure;
+use crate::input::folder::Place;
 use crate::input::mistakes::Mistakes;
-use crate::input::root::Root;
 
 /// Where the manifests lie below the root.
 pub const FOLDER: &str = "clients";
@@ -26,18 +26,21 @@ pub struct Known {
     pub source: Source,
 }
 
-/// Reads all manifests, `clients/ECOSYSTEM/NAME.yaml`. Clients with defects to
-/// switch on, which is what the others are held against, come first; the rest
-/// by name.
+/// Reads all manifests of these folders, `NAME.yaml` or `ECOSYSTEM/NAME.yaml`.
+/// Clients with defects to switch on, which is what the others are held against, come
+/// first; the rest by name.
 ///
 /// # Errors
 /// When the folders cannot be listed.
-pub fn load(root: &Root, mistakes: &mut Mistakes) -> Result<Vec<Known>, Failure> {
+pub fn load(folders: &[Place], mistakes: &mut Mistakes) -> Result<Vec<Known>, Failure> {
     let mut clients: Vec<Known> = Vec::new();
     let mut places: BTreeMap<String, String> = BTreeMap::new();
-    for below in manifests(root)? {
-        let path = root.folder().join(&below);
-        let Some(source) = mistakes.read(&path, &root.shown(&below)) else {
+    let mut files = Vec::new();
+    for folder in folders {
+        files.extend(manifests(folder)?);
+    }
+    for file in files {
+        let Some(source) = mistakes.read(&file.path, &file.shown) else {
             continue;
         };
         let mut manifest = match decode(&source) {
@@ -48,7 +51,7 @@ pub fn load(root: &Root, mistakes: &mut Mistakes) -> Result<Vec<Known>, Failure>
             }
         };
         // Programs lie beside their manifest, wherever the current folder is.
-        manifest.file = path.display().to_string();
+        manifest.file = file.path.display().to_string();
         if let Some(other) = places.insert(manifest.name.clone(), source.path.clone()) {
             mistakes.add_line(&format!(
                 "{}: `{other}` has the client `{}` already: names are unique over all manifests",
@@ -65,15 +68,16 @@ pub fn load(root: &Root, mistakes: &mut Mistakes) -> Result<Vec<Known>, Failure>
     Ok(clients)
 }
 
-fn manifests(root: &Root) -> Result<Vec<PathBuf>, Failure> {
+/// Those of a folder of one ecosystem, or of several.
+fn manifests(folder: &Place) -> Result<Vec<Place>, Failure> {
     let mut found = Vec::new();
-    let folder = Path::new(FOLDER);
-    for ecosystem in root.entries(folder)? {
-        if root.folder().join(&ecosystem).is_dir() {
-            let files = root.entries(&ecosystem)?.into_iter();
-            found.extend(files.filter(|path| path.extension().is_some_and(|end| end == "yaml")));
+    for entry in folder.entries()? {
+        match entry.is_folder() {
+            true => found.extend(entry.entries()?.into_iter().filter(Place::is_yaml)),
+            false => found.push(entry),
         }
     }
+    found.retain(Place::is_yaml);
     Ok(found)
 }
 

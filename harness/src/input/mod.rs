@@ -2,6 +2,7 @@
 //! are meant, the words of the language, and what is wrong in any of it.
 //! Nothing here starts a program.
 
+pub mod folder;
 pub mod mistakes;
 pub mod root;
 pub mod selection;

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::input::folder::Place;
 use crate::surroundings::Surroundings;
 
 /// The folder that the shipped files lie in.
@@ -16,20 +17,6 @@ pub struct Root {
 }
 
 impl Root {
-    /// What a folder holds, as sorted paths below the root.
-    ///
-    /// # Errors
-    /// When it cannot be listed.
-    pub(crate) fn entries(&self, below: &Path) -> Result<Vec<PathBuf>, Failure> {
-        let failed = |error| Failure::file("cannot list", &self.shown(below), &error);
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(self.folder().join(below)).map_err(failed)? {
-            names.push(below.join(entry.map_err(failed)?.file_name()));
-        }
-        names.sort();
-        Ok(names)
-    }
-
     /// The given folder, else the nearest ancestor of the current folder that
     /// looks like one, else the source tree that the program was built from.
     ///
@@ -74,6 +61,15 @@ impl Root {
     /// The folder itself.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// A folder below it.
+    pub fn place(&self, below: &str) -> Place {
+        let below = Path::new(below);
+        Place {
+            path: self.folder.join(below),
+            shown: self.shown(below),
+        }
     }
 
     /// A path below it, as a person can use it from the current folder.

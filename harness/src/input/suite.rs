@@ -7,8 +7,8 @@ use scenarios::plan::Plan;
 use scenarios::validate::{Known, scenario};
 
 use crate::failure::Failure;
+use crate::input::folder::Place;
 use crate::input::mistakes::Mistakes;
-use crate::input::root::Root;
 
 /// Where the shipped scenarios lie below the root.
 pub const FOLDER: &str = "scenarios/suite";
@@ -74,27 +74,27 @@ pub struct File {
     pub named: bool,
 }
 
-/// The shipped files, by id.
+/// The files of a folder, `AREA/NAME.yaml`.
 ///
 /// # Errors
-/// When the folder cannot be listed.
-pub fn shipped(root: &Root, mistakes: &mut Mistakes) -> Result<Vec<File>, Failure> {
+/// When it cannot be listed.
+pub fn files_in(folder: &Place, mistakes: &mut Mistakes) -> Result<Vec<File>, Failure> {
     let mut files = Vec::new();
-    for area in root.entries(Path::new(FOLDER))? {
-        if !root.folder().join(&area).is_dir() {
-            if is_yaml(&area) {
-                misplaced(root, &area, mistakes);
+    for area in folder.entries()? {
+        if !area.is_folder() {
+            if area.is_yaml() {
+                misplaced(&area, folder, mistakes);
             }
             continue;
         }
-        for below in root.entries(&area)? {
-            if root.folder().join(&below).is_dir() {
-                misplaced(root, &below, mistakes);
-            } else if is_yaml(&below) {
+        for file in area.entries()? {
+            if file.is_folder() {
+                misplaced(&file, folder, mistakes);
+            } else if file.is_yaml() {
                 files.push(File {
-                    id: id_of(&below),
-                    path: root.folder().join(&below),
-                    shown: root.shown(&below),
+                    id: id_of(&file.path),
+                    path: file.path,
+                    shown: file.shown,
                     named: false,
                 });
             }
@@ -104,17 +104,44 @@ pub fn shipped(root: &Root, mistakes: &mut Mistakes) -> Result<Vec<File>, Failur
 }
 
 /// A file in a place where nobody would look for it would silently never run.
-fn misplaced(root: &Root, below: &Path, mistakes: &mut Mistakes) {
-    let shown = root.shown(below);
+fn misplaced(found: &Place, folder: &Place, mistakes: &mut Mistakes) {
     mistakes.add_line(&format!(
-        "{}: scenarios lie exactly two levels deep, {FOLDER}/AREA/NAME.yaml",
-        shown.display()
+        "{}: scenarios lie exactly two levels deep, {}/AREA/NAME.yaml",
+        found.shown.display(),
+        folder.shown.display()
     ));
 }
 
-fn is_yaml(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|end| end == "yaml" || end == "yml")
+/// Files of folders that people keep, after others.
+///
+/// # Errors
+/// When two files have the same id, or a folder cannot be listed.
+pub fn with_those_of(
+    mut files: Vec<File>,
+    folders: &[Place],
+    mistakes: &mut Mistakes,
+) -> Result<Vec<File>, Failure> {
+    for folder in folders {
+        for file in files_in(folder, mistakes)? {
+            unique(&files, &file)?;
+            files.push(file);
+        }
+    }
+    files.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(files)
+}
+
+/// Evidence, baseline and reports call a scenario by its id.
+fn unique(files: &[File], file: &File) -> Result<(), Failure> {
+    let Some(other) = files.iter().find(|other| other.id == file.id) else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!(
+        "`{}` and `{}` would both be the scenario `{}`: rename one of them or its folder",
+        other.shown.display(),
+        file.shown.display(),
+        file.id
+    )))
 }
 
 /// Files named on the command line, after the shipped ones. One that is shipped
@@ -136,20 +163,14 @@ pub fn with_named(
             file.named = true;
             continue;
         }
-        let id = id_of(&same);
-        if let Some(other) = files.iter().find(|file| file.id == id) {
-            return Err(Failure::usage(format!(
-                "`{}` and `{}` would both be the scenario `{id}`: rename one of them or its folder",
-                other.shown.display(),
-                shown.display()
-            )));
-        }
-        files.push(File {
-            id,
+        let file = File {
+            id: id_of(&same),
             path,
             shown: shown.clone(),
             named: true,
-        });
+        };
+        unique(&files, &file)?;
+        files.push(file);
     }
     files.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(files)
