@@ -24,6 +24,7 @@ use crate::input::suite::{self, Scenario, Suite};
 use crate::run::folder::RunFolder;
 use crate::run::plan::{Cells, Contender, Installs};
 use crate::run::progress::{Counts, Progress};
+use crate::run::timings::{Stopwatch, Timings};
 use crate::run::{RunOptions, run_cells};
 
 /// Run scenarios against clients
@@ -95,6 +96,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "auto")]
     time: RunTime,
 
+    /// Tell how long the run took, and how long it would have to take at least
+    #[arg(long)]
+    timings: bool,
+
     /// Seed of all randomness; printed and stored, so that a run can be
     /// replayed. Default: another one each time
     #[arg(long, value_name = "N")]
@@ -159,8 +164,11 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let folder = RunFolder::make(arguments.out.as_deref(), "", context.around)?;
     present::try_places(&arguments.shown, context)?;
     let options = run_options(&folder, arguments.jobs, real_time, context)?;
-    let (record, proposals) = pass(cells, &folder, &baseline, &options, context)?;
+    let (record, proposals, timings) = pass(cells, &folder, &baseline, &options, context)?;
     present::present(&record, &arguments.shown, &arguments.common, context)?;
+    if arguments.timings {
+        context.output.result(timings.to_string())?;
+    }
     context.output.result(closing(&folder, &proposals))?;
     Ok(Exit::of_record(&record))
 }
@@ -208,16 +216,16 @@ fn pass(
     baseline: &Baseline,
     options: &RunOptions,
     context: &mut Context<'_, '_>,
-) -> Result<(RunRecord, BTreeMap<String, String>), Failure> {
+) -> Result<(RunRecord, BTreeMap<String, String>, Timings), Failure> {
     folder.write_planned(&cells.planned)?;
-    let record = conduct(cells, folder, baseline, options, context)?;
+    let (record, timings) = conduct(cells, folder, baseline, options, context)?;
     folder.write_record(&record)?;
     let proposals = propose(&record, baseline);
     for (client, text) in &proposals {
         let name = PathBuf::from("baseline").join(format!("{client}.yaml"));
         folder.write(&name, text.as_bytes())?;
     }
-    Ok((record, proposals))
+    Ok((record, proposals, timings))
 }
 
 /// Runs the cells and puts the record together.
@@ -227,7 +235,7 @@ fn conduct(
     baseline: &Baseline,
     options: &RunOptions,
     context: &mut Context<'_, '_>,
-) -> Result<RunRecord, Failure> {
+) -> Result<(RunRecord, Timings), Failure> {
     let Cells {
         planned,
         jobs: work,
@@ -250,11 +258,16 @@ fn conduct(
         done: planned.cells.len() - work.len(),
     };
     let mut progress = Progress::new(counts, context.around.stderr_is_terminal, &differs);
+    let mut stopwatch = Stopwatch::start();
     let done = run_cells(work, options, &mut |event| {
+        stopwatch.seen(&event);
         progress.seen(&event, context.output);
     });
     progress.finish();
-    Ok(planned.record(done?, &|id| folder.stderr(id)))
+    let done = done?;
+    let timings = stopwatch.stop(&done, options);
+    let record = planned.record(done, &|id| folder.stderr(id));
+    Ok((record, timings))
 }
 
 /// The scenarios that take part with all their cases.

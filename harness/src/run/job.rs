@@ -65,6 +65,11 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
+    /// Cells that may be under way at once.
+    pub fn at_once(&self) -> usize {
+        self.jobs.max(1) * self.waiting_per_slot.max(1)
+    }
+
     /// The usual way: a slot for every processor, this binary as `wirefault`, real
     /// time, and an interrupt that nothing triggers.
     pub fn new(folder: PathBuf) -> Result<Self, HarnessError> {

@@ -9,6 +9,7 @@ pub mod planned;
 pub mod progress;
 mod schedule;
 mod slots;
+pub mod timings;
 
 pub use interrupt::Interrupt;
 pub use job::{CellDone, CellJob, Client, HarnessError, RunEvent, RunOptions};

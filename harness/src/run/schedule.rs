@@ -142,7 +142,7 @@ impl Schedule<'_> {
 
     fn may_begin(&self) -> bool {
         let slots = self.options.jobs.max(1);
-        let most = slots * self.options.waiting_per_slot.max(1);
+        let most = self.options.at_once();
         !self.to_come.is_empty() && self.holding.len() < slots && self.under_way.len() < most
     }
 

@@ -32,10 +32,13 @@ pub(super) fn run(
         let inside = folder.inside(name)?;
         options.folder.clone_from(&inside.path);
         options.real_time = real_time;
-        let (record, _) = pass(cells.clone(), &inside, baseline, &options, context)?;
+        let (record, _, timings) = pass(cells.clone(), &inside, baseline, &options, context)?;
         let took = clock.now();
         context.output.result(format!("In {name} time\n\n"))?;
         present::present(&record, &arguments.shown, &arguments.common, context)?;
+        if arguments.timings {
+            context.output.result(timings.to_string())?;
+        }
         context.output.result("\n")?;
         records.push((record, took));
     }
