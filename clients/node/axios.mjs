@@ -18,7 +18,8 @@ await run(async (call, limits, signal) => {
   }
   if (limits.redirects !== undefined) request.maxRedirects = limits.redirects
   const answer = await client.request(request).catch((error) => {
-    if (error.response) return error.response
+    // Of an answer that broke off there is no content to show.
+    if (error.response?.data) return error.response
     throw error
   })
   return { status: answer.status, ok: answer.status < 300, body: [answer.data] }

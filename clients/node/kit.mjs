@@ -1,4 +1,5 @@
-// The Node kit: what a program under test needs to speak with wirefault.
+// The Node kit: what a program under test needs to speak with wirefault. Bun and
+// Deno run it as well.
 //
 // The work is the first line on stdin; reports go to stdout, a line each. Stdin
 // does not keep the program alive once the work is read, and nothing here ever
@@ -7,6 +8,7 @@
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -95,14 +97,16 @@ async function session() {
     if (!controllers.has(call)) controllers.set(call, new AbortController())
     return controllers.get(call).signal
   }
+  // Of Deno's stdin, when it is a pipe, nobody can say that it keeps nothing alive.
+  const stdin = process.stdin.unref ? process.stdin : new Socket({ fd: 0, writable: false })
   const work = await new Promise((resolve, reject) => {
     let first = true
-    const lines = createInterface({ input: process.stdin })
+    const lines = createInterface({ input: stdin })
     lines.on('line', (line) => {
       const said = JSON.parse(line)
       if (first) {
         first = false
-        process.stdin.unref?.()
+        stdin.unref()
         resolve(said)
       } else if (said.cancel) {
         cancelled(said.cancel.call)
@@ -182,8 +186,10 @@ class Events {
   }
 }
 
-/** Reads a Response to its end and describes it without keeping it. */
+/** Reads a Response to its end and describes it without keeping it. One whose body
+ * is undefined, and not null, shows its caller nothing but a status. */
 async function describe(response, events) {
+  if (response.body === undefined) return { status: response.status }
   const hash = createHash('sha256')
   let bytes = 0
   let start = Buffer.alloc(0)
