@@ -71,6 +71,7 @@ type Limits struct {
 	ConnectMs *int64 `json:"connect_ms"`
 	TotalMs   *int64 `json:"total_ms"`
 	Redirects *int   `json:"redirects"`
+	Attempts  *int   `json:"attempts"`
 }
 
 type work struct {

@@ -18,12 +18,10 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 
 final class Kit {
@@ -55,7 +53,8 @@ final class Kit {
     /** What the work tells the client to keep to; null: its own default. */
     record Limits(Long connectMs, Long idleMs, Long totalMs, Long redirects) {}
 
-    /** Makes one call. A call that is cancelled finds its thread interrupted. */
+    /** Makes one call. A call that is cancelled finds its thread interrupted, unless it has
+     * said how it is to be ended. */
     interface Client {
         Answer make(Call call) throws Exception;
     }
@@ -74,6 +73,9 @@ final class Kit {
         final boolean streamsBody;
         /** Whether the answer is a list of events, to be handed on as it comes. */
         final boolean streams;
+        private Thread thread;
+        private Runnable end;
+        private boolean cancelled;
 
         Call(Map<String, Object> given) {
             this.given = given;
@@ -102,6 +104,35 @@ final class Kit {
             Object file = body.get("file");
             if (file != null) return Files.readAllBytes(Path.of((String) file));
             return ((String) body.get("text")).getBytes(StandardCharsets.UTF_8);
+        }
+
+        /** How the client ends this call when its caller wants it no more, where an
+         * interrupt is not its way. */
+        synchronized void onCancel(Runnable end) {
+            this.end = end;
+            if (cancelled) end.run();
+        }
+
+        private synchronized void begins() {
+            thread = Thread.currentThread();
+            if (cancelled) thread.interrupt();
+        }
+
+        private synchronized void cancel() {
+            cancelled = true;
+            if (end != null) end.run();
+            else if (thread != null) thread.interrupt();
+        }
+
+        /** The thread's next call is not interrupted by an order for this one. */
+        private synchronized void ends() {
+            thread = null;
+            end = null;
+            Thread.interrupted();
+        }
+
+        private synchronized boolean isCancelled() {
+            return cancelled;
         }
 
         private long number(String key, long otherwise) {
@@ -133,13 +164,14 @@ final class Kit {
         if (!work.get("protocol").equals(PROTOCOL)) {
             throw new IOException("protocol version " + work.get("protocol") + ", this client speaks " + PROTOCOL);
         }
-        Controls controls = new Controls(lines);
+        List<List<Call>> groups = groups((List<?>) work.get("calls"));
+        Controls controls = new Controls(lines, groups);
         Map<?, ?> limits = (Map<?, ?>) work.get("limits");
         Client client = prepare.client(new Limits(
             (Long) limits.get("connect_ms"), (Long) limits.get("idle_ms"),
             (Long) limits.get("total_ms"), (Long) limits.get("redirects")));
-        for (List<Call> group : groups((List<?>) work.get("calls"))) {
-            Unsupported unsupported = workOff(group, client, controls);
+        for (List<Call> group : groups) {
+            Unsupported unsupported = workOff(group, client);
             if (unsupported != null) {
                 send(Map.of("unsupported", Map.of("reason", unsupported.getMessage())));
                 return;
@@ -164,8 +196,7 @@ final class Kit {
     }
 
     /** Whoever is free takes the next one. */
-    private static Unsupported workOff(List<Call> group, Client client, Controls controls)
-            throws InterruptedException {
+    private static Unsupported workOff(List<Call> group, Client client) throws InterruptedException {
         Iterator<Call> waiting = group.iterator();
         List<Unsupported> unsupported = new ArrayList<>();
         List<Thread> workers = new ArrayList<>();
@@ -178,7 +209,7 @@ final class Kit {
                         call = waiting.next();
                     }
                     try {
-                        one(call, client, controls);
+                        one(call, client);
                     } catch (Unsupported error) {
                         synchronized (waiting) {
                             unsupported.add(error);
@@ -194,12 +225,12 @@ final class Kit {
     }
 
     /** Makes one call and reports it. */
-    private static void one(Call call, Client client, Controls controls) throws Unsupported {
+    private static void one(Call call, Client client) throws Unsupported {
         Map<?, ?> stream = (Map<?, ?>) call.given.get("stream");
         Events events = stream == null ? null : new Events((String) stream.get("ends_with"));
         Map<String, Object> shown;
         String state = "failed";
-        controls.begins(call.id);
+        call.begins();
         try {
             Thread.sleep(call.number("pause_ms", 0));
             progress(call, "pending");
@@ -210,9 +241,9 @@ final class Kit {
         } catch (Unsupported error) {
             throw error;
         } catch (Exception | OutOfMemoryError error) {
-            shown = controls.isCancelled(call.id) ? Map.of("cancelled", Map.of()) : Map.of("error", chain(error));
+            shown = call.isCancelled() ? Map.of("cancelled", Map.of()) : Map.of("error", chain(error));
         } finally {
-            controls.ends(call.id);
+            call.ends();
         }
         progress(call, state);
         Map<String, Object> report = new LinkedHashMap<>();
@@ -265,10 +296,10 @@ final class Kit {
     private static final class Controls {
         /** The end of stdin counts as `finish`, since nothing more can come. */
         final CountDownLatch finished = new CountDownLatch(1);
-        private final Set<Long> cancelled = new HashSet<>();
-        private final Map<Long, Thread> under = new HashMap<>();
+        private final Map<Long, Call> calls = new HashMap<>();
 
-        Controls(BufferedReader lines) {
+        Controls(BufferedReader lines, List<List<Call>> groups) {
+            for (List<Call> group : groups) for (Call call : group) calls.put(call.id, call);
             Thread reader = new Thread(() -> {
                 try {
                     follow(lines);
@@ -286,28 +317,8 @@ final class Kit {
             for (String line; (line = lines.readLine()) != null; ) {
                 Map<String, Object> said = Json.map(line);
                 if (said.containsKey("finish")) return;
-                if (said.get("cancel") instanceof Map<?, ?> cancel) cancel((Long) cancel.get("call"));
+                if (said.get("cancel") instanceof Map<?, ?> cancel) calls.get(cancel.get("call")).cancel();
             }
-        }
-
-        private synchronized void cancel(long call) {
-            cancelled.add(call);
-            if (under.containsKey(call)) under.get(call).interrupt();
-        }
-
-        synchronized void begins(long call) {
-            under.put(call, Thread.currentThread());
-            if (cancelled.contains(call)) Thread.currentThread().interrupt();
-        }
-
-        /** The thread's next call is not interrupted by an order for this one. */
-        synchronized void ends(long call) {
-            under.remove(call);
-            Thread.interrupted();
-        }
-
-        synchronized boolean isCancelled(long call) {
-            return cancelled.contains(call);
         }
     }
 
