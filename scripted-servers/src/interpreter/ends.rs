@@ -84,6 +84,7 @@ impl<T: Transport> Connection<T> {
         self.count_arrived();
         let since = self.now();
         self.tell_of(exchange, What::Ended { how: Ending::Fin });
+        let only_fin_is_out = self.transport.unacknowledged() == 0;
         if !self.transport.finish() {
             self.peer_has_ended(Ending::Reset);
             return Err(Stop::Gone);
@@ -95,7 +96,16 @@ impl<T: Transport> Connection<T> {
             part: Part::Acknowledgement("FIN acknowledged"),
             since,
         });
-        self.acknowledged().await?;
+        let outcome = self.acknowledged().await;
+        if outcome.is_err() && only_fin_is_out && self.transport.was_reset_open() {
+            // The kernel sent the FIN, as the connection was whole then, and acknowledges
+            // nothing once it has met a RST.
+            if let Some(underway) = self.underway.take() {
+                let proof = Some(underway.proof);
+                self.fired(exchange, proof, "FIN sent, and answered by RST", since);
+            }
+        }
+        outcome?;
         // Cut off by the facts: the acknowledgement has come.
         self.cut_off();
         Ok(())

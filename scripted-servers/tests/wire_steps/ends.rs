@@ -271,3 +271,32 @@ fn a_request_that_comes_while_a_connection_hangs_is_delivered() {
     let arrived = happened.delivered_at()[1];
     assert!(arrived <= sent_at + 10_000, "{arrived} after {sent_at}");
 }
+
+/// As clients do that give a connection up as soon as it is half of one.
+#[test]
+fn a_fin_that_is_answered_by_a_reset_was_sent() {
+    for _ in 0..20 {
+        let served = serve_wire(vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::Fired("closed"),
+            WireStep::End(End::Close),
+        ]);
+        let mut client = served.send(POST);
+        // The kernel acknowledges a FIN late, where it has nothing else to say.
+        assert_eq!(client.read(&mut [0; 1]).unwrap(), 0);
+        socket2::SockRef::from(&client)
+            .set_linger(Some(millis(0)))
+            .unwrap();
+        drop(client);
+        served.wait_for("its end", |what| matches!(what, What::Closed { .. }));
+        let fired = served.end().fired();
+        let proofs = [
+            "closed: FIN sent, and answered by RST",
+            "closed: FIN acknowledged",
+        ];
+        assert!(
+            fired.len() == 1 && proofs.contains(&fired[0].as_str()),
+            "{fired:?}"
+        );
+    }
+}
