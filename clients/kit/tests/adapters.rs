@@ -82,6 +82,16 @@ fn python_urllib_keeps_to_the_protocol() {
 }
 
 #[test]
+fn ruby_net_http_keeps_to_the_protocol() {
+    conforms(&["ruby"], "ruby/net_http.rb");
+}
+
+#[test]
+fn php_streams_keep_to_the_protocol() {
+    conforms(&["php"], "php/streams.php");
+}
+
+#[test]
 fn the_compiled_clients_keep_to_the_protocol() {
     let java = ["JavaHttpClient", "UrlConnection"].map(compiled::java);
     for client in java.into_iter().chain([compiled::go()]).flatten() {
