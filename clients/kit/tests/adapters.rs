@@ -87,8 +87,8 @@ fn ruby_net_http_keeps_to_the_protocol() {
 }
 
 #[test]
-fn php_streams_keep_to_the_protocol() {
-    conforms(&["php"], "php/streams.php");
+fn php_curl_keeps_to_the_protocol() {
+    conforms(&["php"], "php/curl.php");
 }
 
 #[test]
