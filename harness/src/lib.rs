@@ -4,6 +4,7 @@ pub mod baseline;
 pub mod cell;
 pub mod cli;
 pub mod client;
+pub mod comparison;
 pub mod differences;
 pub mod doctor;
 pub mod exit;

@@ -205,6 +205,10 @@ fn wrong_words_are_answered_with_the_right_ones() {
             "is the folder neither of a run nor of a cell",
         ),
         (&["list", "faults", "x"], "only scenarios can be selected"),
+        (
+            &["compare", "nowhere"],
+            "is no folder of a run that came to its end",
+        ),
     ] {
         let done = bench.run(args).ends_with(2).complains(hint);
         assert_eq!(done.stdout, "", "{args:?}");
@@ -294,4 +298,43 @@ fn help_names_every_option_of_a_run() {
     let bench = Workbench::new();
     insta::assert_snapshot!(bench.run(&["run", "-h"]).ends_with(0).stdout);
     insta::assert_snapshot!(bench.run(&["--help"]).ends_with(0).stdout);
+}
+
+#[test]
+fn runs_are_compared_and_clients_with_each_other() {
+    let bench = Workbench::with_cut();
+    let reference = bench.read("clients/reference/reference.yaml");
+    let careless = reference.replacen("name: reference", "name: careless", 1);
+    let careless = careless.replacen("reference]", "reference, --defect, retries-post-on-close]", 1);
+    assert_ne!(
+        careless,
+        reference.replacen("name: reference", "name: careless", 1)
+    );
+    bench.write("clients/careless/careless.yaml", &careless);
+    bench
+        .run(&["run", "--out", "first", "--timings"])
+        .says("times the floor of");
+    bench
+        .run(&["compare", "first"])
+        .ends_with(0)
+        .says("careless")
+        .says("2 clients, 1 case that at least two of them ran: they differ in 1.");
+    bench.run(&["run", "--client", "reference", "--out", "same"]);
+    bench
+        .run(&["compare", "first", "same"])
+        .ends_with(0)
+        .says("1 cell in both runs: 0 changed. 1 cell only in the first.");
+    bench.write(
+        "clients/reference/reference.yaml",
+        &careless.replacen("name: careless", "name: reference", 1),
+    );
+    bench.write(
+        "clients/careless/careless.yaml",
+        &reference.replacen("name: reference", "name: careless", 1),
+    );
+    bench.run(&["run", "--client", "reference", "--out", "worse"]);
+    bench
+        .run(&["compare", "same", "worse"])
+        .ends_with(1)
+        .says("1 cell in both runs: 1 changed. Scenarios or manifests are not the same in both.");
 }

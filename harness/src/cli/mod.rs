@@ -6,6 +6,7 @@
 mod arguments;
 mod check;
 mod clients;
+mod compare;
 mod doctor;
 mod judge;
 mod list;
@@ -44,6 +45,7 @@ enum Command {
     List(list::Arguments),
     Check(check::Arguments),
     Judge(judge::Arguments),
+    Compare(compare::Arguments),
     Clients(clients::Arguments),
     Selftest(selftest::Arguments),
     Doctor(doctor::Arguments),
@@ -79,6 +81,7 @@ pub fn main(
         Command::List(arguments) => list::run(&arguments, &mut context),
         Command::Check(arguments) => check::run(&arguments, &mut context),
         Command::Judge(arguments) => judge::run(&arguments, &mut context),
+        Command::Compare(arguments) => compare::run(&arguments, &mut context),
         Command::Clients(arguments) => clients::run(&arguments, &mut context),
         Command::Selftest(arguments) => selftest::run(&arguments, &mut context),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut context),
