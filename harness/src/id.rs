@@ -46,6 +46,14 @@ pub fn run(now: SystemTime, entropy: u32) -> String {
     )
 }
 
+/// The day of a time, in UTC: `2026-01-31`.
+pub fn date(now: SystemTime) -> String {
+    let since = now.duration_since(UNIX_EPOCH);
+    let seconds = since.map_or(0, |since| since.as_secs());
+    let (year, month, day) = civil(seconds / 86_400);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// The date of a day since 1970 (the civil calendar in eras of 400 years).
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
@@ -85,6 +93,13 @@ mod tests {
             assert_eq!(run(UNIX_EPOCH + Duration::from_secs(seconds), 1), name);
         }
         assert!(run(UNIX_EPOCH, 0xabcd_0000).ends_with("-abcd"));
+    }
+
+    #[test]
+    fn a_time_is_of_a_day() {
+        let day = |seconds| date(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(day(951_868_799), "2000-02-29");
+        assert_eq!(day(951_868_800), "2000-03-01");
     }
 
     #[test]

@@ -195,7 +195,10 @@ fn wrong_words_are_answered_with_the_right_ones() {
             &["run", "--client", "referense"],
             "did you mean `reference`?",
         ),
-        (&["run", "--report", "xml=x"], "only text, json, junit"),
+        (
+            &["run", "--report", "xml=x"],
+            "only text, json, junit, markdown",
+        ),
         (&["run", "--baseline", "nowhere"], "is no folder"),
         (&["run", "--command", "curl"], "{url}"),
         (&["run", "--root", "scenarios"], "is no root"),

@@ -22,6 +22,9 @@ pub struct RunRecord {
     pub suite_digest: String,
     /// The seed; `--seed` replays it.
     pub seed: u64,
+    /// The day on which the run began, in UTC: `2026-01-31`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
     /// All cells, in the order of scenario, columns, client, repeat.
     pub cells: Vec<Cell>,
     /// Baseline entries whose case is not there any more.

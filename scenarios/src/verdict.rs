@@ -244,6 +244,14 @@ pub struct CallVerdict {
     pub shown: String,
     /// The code of the first error in the chain that has one.
     pub code: Option<String>,
+    /// Where in the caller's value that code sits, as the client tells it:
+    /// `error.code` is at `error`, the code of its cause at `error.cause`. None
+    /// without a code, and where the client tells no place, as of an exit code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_at: Option<String>,
+    /// Type or class of the outermost error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<String>,
     /// What that claims.
     pub claim: Claim,
     /// True when no entry of the manifest's error table matched.

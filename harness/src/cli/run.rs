@@ -18,6 +18,7 @@ use crate::client::ad_hoc;
 use crate::client::known::{self, Known};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::id;
 use crate::input::root::Root;
 use crate::input::selection::Selection;
 use crate::input::suite::{self, Scenario, Suite};
@@ -152,6 +153,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         &baseline,
         (digest, seed),
     );
+    cells.planned.date = Some(id::date(context.around.now));
     let names: Vec<&str> = chosen.iter().map(|c| c.manifest.name.as_str()).collect();
     let covered = covered(&selection, &suite, &workspace.root, cwd);
     let asks_for = |scenario: &str| selection.is_everything() || selection.names(scenario);

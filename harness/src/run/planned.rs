@@ -31,6 +31,9 @@ pub struct Planned {
     pub suite_digest: String,
     /// The seed.
     pub seed: u64,
+    /// The day on which the run began, in UTC; none of a run that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
     /// All cells, in the order of the record.
     pub cells: Vec<PlannedCell>,
     /// Baseline entries whose case is not there any more.
@@ -70,6 +73,7 @@ impl Planned {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             suite_digest,
             seed,
+            date: None,
             cells: Vec::new(),
             stale: Vec::new(),
             unused: Vec::new(),
@@ -109,6 +113,7 @@ impl Planned {
             tool_version: self.tool_version.clone(),
             suite_digest: self.suite_digest.clone(),
             seed: self.seed,
+            date: self.date.clone(),
             cells,
             stale: self.stale.clone(),
             unused: self.unused.clone(),
@@ -152,6 +157,7 @@ fn redacted(mut judged: CellVerdict) -> CellVerdict {
     judged.reason = judged.reason.map(|text| redact(&text));
     for call in &mut judged.calls {
         call.shown = redact(&call.shown);
+        call.error_type = call.error_type.as_deref().map(redact);
     }
     for finding in &mut judged.findings {
         for text in [

@@ -5,12 +5,13 @@
 
 pub mod json;
 pub mod junit;
+pub mod markdown;
 pub mod text;
 
 use crate::record::RunRecord;
 
 /// All formats, in the order of help.
-pub const ALL: &[Format] = &[text::FORMAT, json::FORMAT, junit::FORMAT];
+pub const ALL: &[Format] = &[text::FORMAT, json::FORMAT, junit::FORMAT, markdown::FORMAT];
 
 /// One way to render a record.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,10 @@ pub(crate) struct Meaning {
     pub shown: String,
     /// The code of the first error in the chain that has one.
     pub code: Option<String>,
+    /// Where that code sits, as far as the client tells it.
+    pub code_at: Option<String>,
+    /// Type or class of the outermost error.
+    pub error_type: Option<String>,
     /// When the error arose; none when it is no error, or unmapped.
     pub phase: Option<Phase>,
     /// True for an error that no entry of the table matches.
@@ -47,6 +51,8 @@ pub(crate) fn silent(shown: &str, outcome: Outcome) -> Meaning {
     Meaning {
         shown: shown.to_owned(),
         code: None,
+        code_at: None,
+        error_type: None,
         phase: None,
         unmapped: false,
         claim: Claim::Unknown,
@@ -97,8 +103,11 @@ fn of_error(chain: &[ErrorLink], manifest: &Manifest) -> Meaning {
         Some(Phase::Before) => (Claim::NotSent, Outcome::NotSent),
         Some(Phase::After) | None => (Claim::Unknown, Outcome::Unknown),
     };
+    let coded = chain.iter().find(|link| link.code.is_some());
     Meaning {
-        code: chain.iter().find_map(|link| link.code.clone()),
+        code: coded.and_then(|link| link.code.clone()),
+        code_at: coded.and_then(|link| link.at.clone()),
+        error_type: chain.first().and_then(|link| link.kind.clone()),
         phase,
         unmapped: phase.is_none(),
         claim,
@@ -262,6 +271,40 @@ mod tests {
         let meaning = of(Shown::Error(chain), rules);
         assert!(meaning.unmapped);
         assert_eq!(meaning.claim, Claim::Unknown);
+    }
+
+    #[test]
+    fn the_place_is_that_of_the_first_code_and_the_type_that_of_the_outermost_error() {
+        let at = |at: &str, link: ErrorLink| ErrorLink {
+            at: Some(at.to_owned()),
+            ..link
+        };
+        let chain = vec![
+            at("error", link("TypeError", None, "fetch failed")),
+            at("error.cause", link("Error", Some("ECONNRESET"), "read")),
+            at("error.cause.cause", link("Error", Some("EPIPE"), "write")),
+        ];
+        let meaning = of(Shown::Error(chain), Vec::new());
+        assert_eq!(meaning.code.as_deref(), Some("ECONNRESET"));
+        assert_eq!(meaning.code_at.as_deref(), Some("error.cause"));
+        assert_eq!(meaning.error_type.as_deref(), Some("TypeError"));
+    }
+
+    #[test]
+    fn there_is_no_place_without_a_code_and_none_that_the_client_does_not_tell() {
+        let bare = ErrorLink {
+            at: Some("error".to_owned()),
+            ..link("TypeError", None, "fetch failed")
+        };
+        let bare = of(Shown::Error(vec![bare]), Vec::new());
+        assert_eq!((bare.code, bare.code_at), (None, None));
+        assert_eq!(bare.error_type.as_deref(), Some("TypeError"));
+        let placeless = vec![link("Error", Some("EPIPE"), "write")];
+        let placeless = of(Shown::Error(placeless), Vec::new());
+        assert_eq!(placeless.code.as_deref(), Some("EPIPE"));
+        assert_eq!(placeless.code_at, None);
+        let empty = of(Shown::Error(Vec::new()), Vec::new());
+        assert_eq!((empty.code_at, empty.error_type), (None, None));
     }
 
     #[test]

@@ -335,6 +335,8 @@ fn call(view: &super::case::CallView<'_>) -> CallVerdict {
     let Meaning {
         shown,
         code,
+        code_at,
+        error_type,
         claim,
         unmapped,
         outcome,
@@ -344,6 +346,8 @@ fn call(view: &super::case::CallView<'_>) -> CallVerdict {
         id: view.id,
         shown,
         code,
+        code_at,
+        error_type,
         claim,
         unmapped,
         outcome,

@@ -11,7 +11,7 @@ use crate::record::{Cell, Disposition};
 
 /// What the matrix says of one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Mark {
+pub(in crate::formats) enum Mark {
     Pass,
     KnownFail,
     KnownInconclusive,
@@ -30,12 +30,12 @@ pub(super) enum Mark {
 pub(super) const LETTERS: [(&str, &str); 3] = [SAFETY, CONFORMANCE, DEPARTS];
 
 /// Safety failed.
-pub(super) const SAFETY: (&str, &str) = ("S", "on safety: duplicates, lies, hangs");
+pub(in crate::formats) const SAFETY: (&str, &str) = ("S", "on safety: duplicates, lies, hangs");
 /// Conformance failed.
-pub(super) const CONFORMANCE: (&str, &str) =
+pub(in crate::formats) const CONFORMANCE: (&str, &str) =
     ("C", "on conformance: not what its documentation says");
 /// A should does not hold.
-pub(super) const DEPARTS: (&str, &str) = ("*", "departs from a should");
+pub(in crate::formats) const DEPARTS: (&str, &str) = ("*", "departs from a should");
 
 impl Mark {
     /// All of them, in the order of the legend.
@@ -55,7 +55,7 @@ impl Mark {
     ];
 
     /// The mark of a cell with its repeats.
-    pub(super) fn of(group: &[&Cell]) -> Self {
+    pub(in crate::formats) fn of(group: &[&Cell]) -> Self {
         let Some(worst) = group.iter().max_by_key(|cell| cell.judged.verdict) else {
             return Self::Missing;
         };
@@ -75,7 +75,7 @@ impl Mark {
     }
 
     /// Its glyph, one column wide.
-    pub(super) const fn glyph(self) -> &'static str {
+    pub(in crate::formats) const fn glyph(self) -> &'static str {
         match self {
             Self::Pass => "✓",
             Self::KnownFail => "x",
@@ -93,7 +93,7 @@ impl Mark {
     }
 
     /// Its line in the legend.
-    pub(super) const fn meaning(self) -> &'static str {
+    pub(in crate::formats) const fn meaning(self) -> &'static str {
         match self {
             Self::Pass => "pass",
             Self::KnownFail => "fails, as the baseline says",
@@ -136,7 +136,7 @@ impl Mark {
 
 /// The text of a cell: glyph, deliveries, and letters for the axes that failed
 /// and for a departure from a should.
-pub(super) fn text(group: &[&Cell]) -> String {
+pub(in crate::formats) fn text(group: &[&Cell]) -> String {
     let mark = Mark::of(group);
     let mut text = mark.glyph().to_owned();
     if mark.counts() {
@@ -144,31 +144,34 @@ pub(super) fn text(group: &[&Cell]) -> String {
         let counts: BTreeSet<String> = group.iter().map(|cell| deliveries(cell)).collect();
         text.push_str(&counts.into_iter().collect::<Vec<_>>().join("|"));
     }
-    let failed = |axis: fn(&Cell) -> Verdict| group.iter().any(|c| axis(c) == Verdict::Fail);
-    let (safety, conformance) = (
-        failed(|c| c.judged.safety),
-        failed(|c| c.judged.conformance),
-    );
-    if safety || conformance {
+    let letters = letters(group);
+    if !letters.is_empty() && letters != DEPARTS.0 {
         text.push(' ');
     }
-    let departs = group.iter().any(|cell| departs(cell));
-    for ((letter, _), stands) in LETTERS.into_iter().zip([safety, conformance, departs]) {
-        if stands {
-            text.push_str(letter);
-        }
-    }
+    text.push_str(&letters);
     text
 }
 
+/// The letters of a cell, or of several: for the axes on which any of them
+/// fails, and for a departure from a should.
+pub(in crate::formats) fn letters(group: &[&Cell]) -> String {
+    let fails = |axis| group.iter().any(|cell| fails_on(cell, axis));
+    let departs = group.iter().any(|cell| departs(cell));
+    let stand = [fails(Axis::Safety), fails(Axis::Conformance), departs];
+    let letters = LETTERS.into_iter().zip(stand);
+    letters
+        .filter_map(|((letter, _), stands)| stands.then_some(letter))
+        .collect()
+}
+
 /// Whether a finding at level should is there.
-pub(super) fn departs(cell: &Cell) -> bool {
+pub(in crate::formats) fn departs(cell: &Cell) -> bool {
     let mut findings = cell.judged.findings.iter();
     findings.any(|finding| finding.level == Level::Should)
 }
 
 /// Whether a finding at level must on this axis is there.
-pub(super) fn fails_on(cell: &Cell, axis: Axis) -> bool {
+pub(in crate::formats) fn fails_on(cell: &Cell, axis: Axis) -> bool {
     match axis {
         Axis::Conformance => cell.judged.conformance == Verdict::Fail,
         Axis::Safety => cell.judged.safety == Verdict::Fail,
@@ -176,7 +179,7 @@ pub(super) fn fails_on(cell: &Cell, axis: Axis) -> bool {
 }
 
 /// Deliveries of a cell, one number for each server that took any.
-fn deliveries(cell: &Cell) -> String {
+pub(in crate::formats) fn deliveries(cell: &Cell) -> String {
     let counts: Vec<String> = cell
         .judged
         .delivered

@@ -1,7 +1,7 @@
 //! `text`: the matrix, what differs from the baseline, and the totals.
 
 mod drift;
-mod mark;
+pub(in crate::formats) mod mark;
 mod matrix;
 mod paint;
 mod rows;
