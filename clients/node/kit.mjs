@@ -39,7 +39,8 @@ export function progress(call, state) {
  * same time as `at_once` says.
  *
  * `make(call, limits, signal)` makes one call and returns a Response of the
- * Fetch standard, or throws. The kit reads the body and reports.
+ * Fetch standard, or throws. The kit reads the body and reports. An SDK that keeps
+ * the bytes to itself returns `status` and `ok`, and `words`: what its error says of them.
  */
 export async function run(make) {
   const { work, cancelled } = await session()
@@ -187,9 +188,10 @@ class Events {
 }
 
 /** Reads a Response to its end and describes it without keeping it. One whose body
- * is undefined, and not null, shows its caller nothing but a status. */
+ * is undefined, and not null, is from a client that shows its caller no bytes, but a
+ * status and, at most, some words. */
 async function describe(response, events) {
-  if (response.body === undefined) return { status: response.status }
+  if (response.body === undefined) return { status: response.status, body_start: response.words?.slice(0, START) }
   const hash = createHash('sha256')
   let bytes = 0
   let start = Buffer.alloc(0)
@@ -220,6 +222,8 @@ export function chain(error) {
     if (typeof error?.errno === 'number') link.errno = Math.abs(error.errno)
     links.push(link)
     walk(error.cause, `${at}.cause`)
+    // Where Stripe's SDK keeps what its error arose from.
+    if (error.detail instanceof Error) walk(error.detail, `${at}.detail`)
     error.errors?.forEach?.((inner, n) => walk(inner, `${at}.errors[${n}]`))
   }
   walk(error, 'error')
