@@ -14,6 +14,7 @@ import re
 import sys
 import threading
 import time
+import urllib.parse
 
 PROTOCOL = 1
 # Bytes of a body that a report quotes.
@@ -33,13 +34,16 @@ class StreamEnded(Exception):
 
 
 class Response:
-    """What a client showed its caller: a status and a whole body."""
+    """What a client showed its caller: a status and a whole body, or None where it
+    hands out no bytes."""
 
-    def __init__(self, status, body):
+    def __init__(self, status, body=None):
         self.status = status
         self.body = body
 
     def shown(self):
+        if self.body is None:
+            return {"status": self.status}
         return {
             "status": self.status,
             "body_bytes": len(self.body),
@@ -214,6 +218,12 @@ def content(call, answer):
 def headers(call):
     """The header fields of a call, with its number."""
     return [*map(tuple, call.get("headers", [])), ("Wirefault-Call", str(call["id"]))]
+
+
+def origin(call):
+    """The origin of a call's URL: for a client of an API, which knows the rest itself."""
+    url = urllib.parse.urlsplit(call["url"])
+    return f"{url.scheme}://{url.netloc}"
 
 
 def body(call):
