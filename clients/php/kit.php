@@ -1,9 +1,9 @@
 <?php
 // The PHP kit: what a program under test needs to speak with wirefault.
 //
-// The work is the first line on stdin; reports go to stdout, a line each. The
-// program ends by itself when its last call has reported; nothing here exits before
-// that. Only what PHP always has.
+// The work is the first line on stdin; reports go to stdout, a line each. PHP closes
+// its connections when it ends, under the hands of a server that has yet to answer, so
+// it waits for `finish` once all calls have reported. Only what PHP always has.
 
 declare(strict_types=1);
 
@@ -58,6 +58,10 @@ function run(callable $make): void
     foreach ($work['calls'] as $call) {
         one($call, $make, $work['limits']);
     }
+    // The end of stdin counts as `finish`, since nothing more can come.
+    do {
+        $line = fgets(STDIN);
+    } while ($line !== false && !isset(json_decode($line, true)['finish']));
 }
 
 function fail(string $why): never
