@@ -254,16 +254,17 @@ fn judge_refused(report: &Report) -> Option<String> {
     match &report.shown {
         Shown::Error(chain)
             if chain.iter().any(|link| {
-                // Runtimes without codes have a class for each failure.
+                // Runtimes without codes have a class for each failure, and functions
+                // that throw nothing have codes without a class.
                 let says = link.kind.as_deref().map(|kind| kind.contains("Connect"));
-                let number = link.code.is_some() || link.errno.is_some();
-                says.is_some_and(|says| says || number)
+                let (code, number) = (link.code.is_some(), link.errno.is_some());
+                says.is_some_and(|says| says || code || number) || code && number
             }) =>
         {
             None
         }
         Shown::Error(chain) => Some(format!(
-            "call {call}: a refused port, but no link of the chain has a type and a code or number, or a type such as ConnectException: {chain:?}"
+            "call {call}: a refused port, but no link of the chain has two of type, code and number, or a type such as ConnectException: {chain:?}"
         )),
         other => Some(format!(
             "call {call}: a refused port is an error, got {other:?}"
