@@ -241,7 +241,11 @@ impl Transport for Tcp {
     }
 
     fn peer(&self) -> Peer {
-        self.peers.peer(self.own, self.peer)
+        match self.peers.peer(self.own, self.peer) {
+            // Neither end is listed any more once the peer has reset: that is seen.
+            Peer::Unknown if self.ending() == Some(Ending::Reset) => Peer::Gone,
+            peer => peer,
+        }
     }
 
     fn coming(&self) -> Option<u64> {
@@ -344,6 +348,19 @@ mod tests {
         let peers = Arc::new(Peers::new());
         let tcp = Tcp::new(stream, own, peer, peers, &*RealClock::start());
         (tcp, client, other)
+    }
+
+    /// Deno's RST came just before a cell's first look at a peer, and the own end,
+    /// which that look begins with, was no longer listed.
+    #[tokio::test]
+    async fn a_peer_that_has_reset_before_the_first_look_is_gone_and_not_unknown() {
+        let (tcp, client, _other) = served().await;
+        socket2::SockRef::from(&client)
+            .set_linger(Some(Duration::ZERO))
+            .unwrap();
+        drop(client);
+        assert_eq!(tcp.ended().await, Ending::Reset);
+        assert_eq!(tcp.peer(), Peer::Gone);
     }
 
     #[tokio::test]
