@@ -107,7 +107,7 @@ impl<T: Transport> Connection<T> {
                 let took_all = self.transport.unacknowledged() == 0;
                 took_all.then_some((*words, LEFT_BEFORE_SILENCE))
             }
-            (WireStep::Wait(_) | WireStep::Drip { .. }, _) => {
+            (WireStep::Wait(_) | WireStep::Drip { .. } | WireStep::Endless { .. }, _) => {
                 first_proof(behind).map(|words| (words, LEFT_BEFORE_A_PART))
             }
             _ => None,

@@ -125,6 +125,13 @@ fn a_client_that_leaves_with_the_bytes_before_a_part_has_met_it() {
             WireStep::Fired("fault"),
         ],
         vec![
+            WireStep::Endless {
+                unit: b"a".as_slice().into(),
+                every: None,
+            },
+            WireStep::Fired("fault"),
+        ],
+        vec![
             WireStep::AwaitAcknowledged,
             WireStep::Fired("fault"),
             WireStep::End(End::Hang),
