@@ -29,21 +29,40 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Ends the connection by RST, after counting exactly what had arrived.
+    /// A client that takes all that comes before it, and then closes of its own
+    /// accord, does so before or after the RST by chance: it has met it either way.
     pub(crate) async fn end_by_reset(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
-        if self
-            .exchange
-            .as_ref()
-            .is_some_and(|exchange| exchange.sent > 0)
-        {
+        if let Err(stop) = self.ready_to_reset().await {
+            let took_all = self.transport.ending() == Some(Ending::Fin);
+            if took_all && self.left_behind_what_was_sent() {
+                self.fired(self.current(), proof, super::LEFT_BEFORE_RESET, self.due());
+            }
+            return Err(stop);
+        }
+        let since = self.now();
+        self.transport.deafen();
+        self.reset(proof, "RST sent, all that was sent before it taken", since);
+        Ok(())
+    }
+
+    async fn ready_to_reset(&mut self) -> Result<(), Stop> {
+        if self.has_sent_something() {
             self.taken().await?;
         }
         self.ready_to_end().await?;
         self.go_on().await;
-        let since = self.now();
-        self.still_there()?;
-        self.transport.deafen();
-        self.reset(proof, "RST sent, all that was sent before it taken", since);
-        Ok(())
+        self.still_there()
+    }
+
+    fn has_sent_something(&self) -> bool {
+        let exchange = self.exchange.as_ref();
+        exchange.is_some_and(|exchange| exchange.sent > 0)
+    }
+
+    fn left_behind_what_was_sent(&self) -> bool {
+        self.has_sent_something()
+            && self.left_with_what_was_sent()
+            && self.transport.unacknowledged() == 0
     }
 
     /// What comes last of every RST; the transport is deaf.
@@ -136,12 +155,7 @@ impl<T: Transport> Connection<T> {
         self.go_on().await;
         let since = self.now();
         if let Err(stop) = self.still_there() {
-            let sent = self
-                .exchange
-                .as_ref()
-                .is_some_and(|exchange| exchange.sent > 0);
-            let took_all = self.left_with_what_was_sent() && self.transport.unacknowledged() == 0;
-            if sent && took_all {
+            if self.left_behind_what_was_sent() {
                 let due = self.due();
                 self.fired(self.current(), proof, super::LEFT_BEFORE_SILENCE, due);
             }

@@ -73,6 +73,8 @@ fn is_sending(step: &WireStep) -> bool {
 
 /// A client that acts on the bytes before a silence may leave before it begins.
 const LEFT_BEFORE_SILENCE: &str = "the client left behind them";
+/// The same before a RST.
+const LEFT_BEFORE_RESET: &str = "the client had taken them and left";
 /// The same before a wait, a drip, or content without end.
 const LEFT_BEFORE_A_PART: &str = "ended from outside before the server went on";
 

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use super::expectation::wants_content;
-use super::{LEFT_BEFORE_A_PART, LEFT_BEFORE_SILENCE};
+use super::{LEFT_BEFORE_A_PART, LEFT_BEFORE_RESET, LEFT_BEFORE_SILENCE};
 use crate::connection::{Connection, Part, Proof, micros};
-use crate::event::{Lane, What};
+use crate::event::{Ending, Lane, What};
 use crate::route::path_of;
 use crate::transport::Transport;
 use crate::wire::{Effect, End, KeySource, WireStep};
@@ -106,6 +106,10 @@ impl<T: Transport> Connection<T> {
             (WireStep::Fired(words), [WireStep::End(End::Hang), ..]) => {
                 let took_all = self.transport.unacknowledged() == 0;
                 took_all.then_some((*words, LEFT_BEFORE_SILENCE))
+            }
+            (WireStep::Fired(words), [WireStep::End(End::Reset), ..]) => {
+                let took_all = self.transport.ending() == Some(Ending::Fin);
+                took_all.then_some((*words, LEFT_BEFORE_RESET))
             }
             (WireStep::Wait(_) | WireStep::Drip { .. } | WireStep::Endless { .. }, _) => {
                 first_proof(behind).map(|words| (words, LEFT_BEFORE_A_PART))

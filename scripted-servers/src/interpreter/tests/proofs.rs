@@ -151,6 +151,23 @@ fn a_client_that_leaves_with_the_bytes_before_a_part_has_met_it() {
 }
 
 #[test]
+fn a_client_that_takes_the_bytes_before_a_reset_and_closes_has_met_it_or_is_reset() {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Request),
+        WireStep::Send(b"x".as_slice().into()),
+        WireStep::AwaitAcknowledged,
+        WireStep::Fired("fault"),
+        WireStep::End(End::Reset),
+    ];
+    let took: fn(&Memory) = |memory| memory.on_bytes(vec![Act::Read(1), Act::Close]);
+    let (told, _) = told_of(steps.clone(), took);
+    assert_eq!(fired_events(&told), 1, "{told:?}");
+    // One that has not read them is not known to have met anything.
+    let (told, _) = told_of(steps, |memory| memory.on_bytes(vec![Act::Reset]));
+    assert_eq!(fired_events(&told), 0, "{told:?}");
+}
+
+#[test]
 fn a_client_that_leaves_with_some_of_the_bytes_has_not_met_what_they_are() {
     let steps = vec![
         WireStep::ReadUntil(RequestPoint::Request),
