@@ -1,12 +1,13 @@
 // What the programs of the SDKs share.
 
 /** An SDK takes the server that it speaks with as an option of its client, so there
- * is one client for each server that the work names. */
+ * is one client for each server that the work names. Limits are the same for all of
+ * the work. */
 export function clientOf(make) {
   const clients = new Map()
-  return (call) => {
+  return (call, limits) => {
     const { origin } = new URL(call.url)
-    if (!clients.has(origin)) clients.set(origin, make(origin))
+    if (!clients.has(origin)) clients.set(origin, make(origin, limits))
     return clients.get(origin)
   }
 }

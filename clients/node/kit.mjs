@@ -224,6 +224,7 @@ export function chain(error) {
     walk(error.cause, `${at}.cause`)
     // Where Stripe's SDK keeps what its error arose from.
     if (error.detail instanceof Error) walk(error.detail, `${at}.detail`)
+    if (error.raw?.exception instanceof Error) walk(error.raw.exception, `${at}.raw.exception`)
     error.errors?.forEach?.((inner, n) => walk(inner, `${at}.errors[${n}]`))
   }
   walk(error, 'error')
