@@ -78,6 +78,8 @@ pub struct Interim {
     pub headers: Vec<(String, Template)>,
     /// How often it is sent; always: the answer never comes.
     pub times: Times,
+    /// Time between two of them.
+    pub every: Option<Duration>,
 }
 
 /// How the end of the content is told (RFC 9112 section 6).
@@ -140,9 +142,9 @@ impl Behaviour for Respond {
             at: 0,
             program: Program::begin(step),
         };
-        if let Some(unit) = writer.interim(self, with) {
+        if let Some((unit, every)) = writer.interim(self, with) {
             return WireProgram {
-                steps: writer.without_end(unit),
+                steps: writer.without_end(unit, every),
                 answer_from: usize::MAX,
                 continues: step.continues,
                 ..WireProgram::default()

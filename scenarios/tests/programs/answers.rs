@@ -89,6 +89,7 @@ fn interim_answers_come_first_and_the_answer_is_told_behind_them() {
         status: 103,
         headers: vec![("Link".to_owned(), Template::text("</a>"))],
         times: Times::Count(2),
+        every: None,
     };
     let program = of(Respond {
         interim: vec![hints.clone()],
@@ -101,13 +102,30 @@ fn interim_answers_come_first_and_the_answer_is_told_behind_them() {
     let endless = of(Respond {
         interim: vec![Interim {
             times: Times::Always,
-            ..hints
+            ..hints.clone()
         }],
         ..Respond::plain()
     });
     let expected = ["endless 40 None", "fired", "End(Close)"];
     assert_eq!(acts(&endless)[1..], expected);
     assert_eq!(endless.answer, None);
+    let paced = |times| {
+        let every = Some(Duration::from_millis(20));
+        let hints = hints.clone();
+        acts(&of(Respond {
+            interim: vec![Interim {
+                times,
+                every,
+                ..hints
+            }],
+            ..Respond::plain()
+        }))
+    };
+    assert_eq!(
+        paced(Times::Count(2))[1..4],
+        ["send 40", "Wait(20ms)", "send 40"]
+    );
+    assert_eq!(paced(Times::Always)[1], "endless 40 Some(1)");
     assert_eq!(endless.answer_from, usize::MAX);
 }
 

@@ -100,6 +100,9 @@ static INTERIM: Keys = Keys::new(
                 .or_word("always")
                 .by_default(1)
         }),
+        ("every", "time between them; without it none", || {
+            Kind::time_from(SHORTEST_BEAT)
+        }),
     ],
 )
 .rules(&[Rule::Needs(&["status"])]);
@@ -323,6 +326,10 @@ fn one_interim(node: &Node, reading: &mut Reading<'_>) -> Option<Interim> {
         let count = node.number("`times`", 1..=MOST_INTERIM, reading.out)?;
         u32::try_from(count).ok().map(Times::Count)
     });
+    let every = fields.get("every").map(|node| {
+        let help = "write 3ms or more, or leave it out: they come as fast as the client reads";
+        beat(node, "these interim answers come too fast", help, reading)
+    });
     if status == Some(101) {
         let status = status_node?;
         return status.wrong(
@@ -335,6 +342,7 @@ fn one_interim(node: &Node, reading: &mut Reading<'_>) -> Option<Interim> {
         status: u16::try_from(status?).ok()?,
         headers: all_good(headers)?.unwrap_or_default(),
         times: all_good(times)?.unwrap_or(Times::Count(1)),
+        every: all_good(every)?,
     })
 }
 
@@ -404,17 +412,23 @@ fn drip(node: &Node, reading: &mut Reading<'_>) -> Option<(u64, Duration)> {
         }
         Some(bytes)
     });
-    let every_node = every?;
-    let every = every_node.duration("`every`", reading.out)?;
+    let help = "write 3ms or more; for speed, more bytes a piece";
+    let every = beat(every?, "this drip is too fast", help, reading)?;
+    Some((bytes?, every))
+}
+
+/// A time between pieces that a machine can keep.
+fn beat(node: &Node, what: &str, help: &str, reading: &mut Reading<'_>) -> Option<Duration> {
+    let every = node.duration("`every`", reading.out)?;
     if every < SHORTEST_BEAT {
         reading
             .out
-            .report(ids::BAD_DURATION, &every_node.span, "this drip is too fast")
+            .report(ids::BAD_DURATION, &node.span, what)
             .label("a machine cannot keep a beat below 3ms")
-            .help("write 3ms or more; for speed, more bytes a piece");
+            .help(help);
         return None;
     }
-    Some((bytes?, every))
+    Some(every)
 }
 
 fn stall(node: &Node, reading: &mut Reading<'_>) -> Option<(ResponsePoint, Duration)> {

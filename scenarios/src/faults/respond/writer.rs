@@ -20,24 +20,29 @@ pub(super) struct Writer<'m, 's> {
 impl Writer<'_, '_> {
     /// Sends the interim answers, each in a write of its own; one that is sent
     /// without end is handed back.
-    pub(super) fn interim(&mut self, respond: &Respond, with: &Rendering<'_>) -> Option<Bytes> {
+    pub(super) fn interim(
+        &mut self,
+        respond: &Respond,
+        with: &Rendering<'_>,
+    ) -> Option<(Bytes, Option<Duration>)> {
         for interim in &respond.interim {
             let bytes: Bytes = message::interim(interim, with).into();
             let Times::Count(count) = interim.times else {
-                return Some(bytes);
+                return Some((bytes, interim.every));
             };
-            for _ in 0..count {
+            for place in 0..count {
+                let pause = interim.every.filter(|_| place > 0);
+                self.program.steps.extend(pause.map(WireStep::Wait));
                 self.program.steps.push(WireStep::Send(bytes.clone()));
             }
         }
         None
     }
 
-    /// Sends a unit without end, as fast as the client reads.
-    pub(super) fn without_end(mut self, unit: Bytes) -> Vec<WireStep> {
-        self.program
-            .steps
-            .push(WireStep::Endless { unit, every: None });
+    /// Sends a unit without end: one every so often, or as fast as the client reads.
+    pub(super) fn without_end(mut self, unit: Bytes, every: Option<Duration>) -> Vec<WireStep> {
+        let every = every.map(|every| (1, every));
+        self.program.steps.push(WireStep::Endless { unit, every });
         self.program.end("interim answers without end", End::Close)
     }
 
