@@ -166,7 +166,7 @@ impl Session {
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.is_stopped = true;
             if let Some(regs) = get_regs(tid) {
-                thread.goes_on(call_of(&regs));
+                thread.goes_on(thread.meant(call_of(&regs)));
             }
         }
         self.note(Note::StoppedByJobControl);

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use crate::linux::calls::{Call, RESTART_SYSCALL};
+use crate::linux::calls::{Call, POLL, RESTART_SYSCALL};
 use crate::linux::memory::Memory;
 use crate::linux::procfs::{Doing, ThreadFiles};
 use crate::linux::vdso::Vdso;
@@ -88,13 +88,18 @@ impl Thread {
 
     /// The call that the thread is really in. One that was interrupted and goes
     /// on may be restarted by a call of its own, with the same arguments in the
-    /// registers.
+    /// registers. Not every interruption is seen: a thread is also woken for a
+    /// signal that another one takes first.
     pub(crate) fn meant(&self, call: Call) -> Call {
-        let before = self.interrupted.filter(|before| before.args == call.args);
-        match before {
-            Some(before) if call.nr == RESTART_SYSCALL => before,
-            _ => call,
+        if call.nr != RESTART_SYSCALL {
+            return call;
         }
+        let waited = self.wait.as_ref().map(|wait| wait.call);
+        let before = [self.interrupted, waited].into_iter().flatten();
+        before
+            .chain(poll_without_end(call))
+            .find(|before| before.args == call.args)
+            .unwrap_or(call)
     }
 
     /// What was interrupted will go on, if the program does not see it.
@@ -112,6 +117,13 @@ impl Thread {
             .as_ref()
             .filter(|wait| wait.is(&call, self.switches))
     }
+}
+
+/// The call that may be restarted so although its beginning was not stopped: all
+/// others have a timeout.
+fn poll_without_end(call: Call) -> Option<Call> {
+    let timeout = call.args[2] as i32;
+    (timeout < 0).then_some(Call { nr: POLL, ..call })
 }
 
 /// A process.
@@ -140,4 +152,37 @@ pub(crate) struct Alarm {
 pub(crate) struct TimerFd {
     pub(crate) number: i32,
     pub(crate) file: Arc<OwnedFd>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::calls::FUTEX;
+
+    fn call(nr: u64, args: [u64; 6]) -> Call {
+        Call { nr, args }
+    }
+
+    /// Chromium's threads are woken for signals that others of them take.
+    #[test]
+    fn a_call_that_goes_on_unseen_is_known_by_its_arguments() {
+        let timed = [1, 2, 3, 4, 5, 6];
+        let endless = [7, 1, u64::from(u32::MAX), 0, 0, 0];
+        let mut thread = Thread::of(1);
+        let restarted = |args| call(RESTART_SYSCALL, args);
+        assert_eq!(thread.meant(restarted(endless)), call(POLL, endless));
+        assert_eq!(thread.meant(restarted(timed)), restarted(timed));
+        thread.wait = Some(Wait {
+            call: call(FUTEX, timed),
+            deadline: 1,
+            right_at_offset: 0,
+            stays_real: false,
+            is_soft: false,
+            switches: None,
+        });
+        assert_eq!(thread.meant(restarted(timed)), call(FUTEX, timed));
+        thread.goes_on(call(POLL, endless));
+        assert_eq!(thread.meant(restarted(endless)), call(POLL, endless));
+        assert_eq!(thread.meant(call(FUTEX, endless)), call(FUTEX, endless));
+    }
 }
