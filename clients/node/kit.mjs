@@ -26,6 +26,11 @@ export class StreamEnded extends Error {
   name = 'StreamEnded'
 }
 
+let end
+/** Resolves when the harness has said `finish`, or can say nothing more: for a program
+ * that keeps something running, which it must end then and not before. */
+export const finished = new Promise((resolve) => (end = resolve))
+
 function send(message) {
   process.stdout.write(JSON.stringify(message) + '\n')
 }
@@ -116,7 +121,10 @@ async function session() {
         lines.close()
       }
     })
-    lines.on('close', () => first && reject(new Error('no work on stdin: wirefault starts this program')))
+    lines.on('close', () => {
+      end()
+      if (first) reject(new Error('no work on stdin: wirefault starts this program'))
+    })
   })
   if (work.protocol !== PROTOCOL) {
     throw new Error(`protocol version ${work.protocol}, this client speaks ${PROTOCOL}`)
