@@ -263,8 +263,7 @@ impl Driver<'_> {
         for event in events {
             self.log.client_at(self.heard_at, event);
         }
-        if reported {
-            self.processors.sample();
+        if reported && self.processors.sample() {
             self.tell(self.processors.run_delay());
         }
         if self.complete.is_none() && self.talk.is_complete() {

@@ -121,11 +121,15 @@ impl Processors {
         self.next_look = goes_on.then_some(now + IDLE_CHECK);
     }
 
-    /// Reads the run delay of every thread that there is now.
-    pub(super) fn sample(&mut self) {
-        if let Some(pid) = self.pid {
-            self.delays.extend(Usage::of_tree(pid).delay_ns);
-        }
+    /// Reads the run delay of every thread that there is now. Tells whether the
+    /// client could be read: one that has just ended can not, and is not known to
+    /// have had none.
+    pub(super) fn sample(&mut self) -> bool {
+        let Some(pid) = self.pid else { return false };
+        let usage = Usage::of_tree(pid);
+        let is_there = i32::try_from(pid).is_ok_and(|tid| usage.delay_ns.contains_key(&tid));
+        self.delays.extend(usage.delay_ns);
+        is_there
     }
 
     /// The client has ended; its first thread had this run delay.
@@ -147,5 +151,24 @@ impl Processors {
     pub(super) fn run_delay(&self) -> ClientEvent {
         let micros = self.delays.values().sum::<u64>() / 1000;
         ClientEvent::RunDelay { micros }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reading of 0 behind the report of a client that had ended made 2.4 s
+    /// without a processor seem to be its own silence.
+    #[test]
+    fn a_client_that_has_ended_has_no_reading() {
+        let mut processors = Processors::new(Slot::new(|| {}), true);
+        assert!(!processors.sample());
+        processors.started(std::process::id(), Duration::ZERO);
+        assert!(processors.sample());
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        processors.started(child.id(), Duration::ZERO);
+        assert!(!processors.sample());
     }
 }
