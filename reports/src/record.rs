@@ -89,6 +89,18 @@ pub struct BaselineEntry {
     /// one of these texts in it, there is no entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_with: Vec<String>,
+    /// What is seen as well, where the client races with itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub or: Vec<KnownSight>,
+}
+
+/// What else is known to be seen of a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownSight {
+    /// The verdict.
+    pub expect: Verdict,
+    /// What was seen.
+    pub fingerprint: String,
 }
 
 /// An entry whose scenario took part and has no such case.

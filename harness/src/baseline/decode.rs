@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use reports::record::BaselineEntry;
+use reports::record::{BaselineEntry, KnownSight};
 use scenarios::document::decode::Keys;
 use scenarios::document::kind::{Kind, Rule};
 use scenarios::document::{Diagnostic, Diagnostics, Node, Source, parse};
@@ -51,6 +51,11 @@ static CELL: Keys = Keys::new(
             "texts in the client's version, such as `curl 8.`, with which this is not so",
             || Kind::any_list(Kind::text()),
         ),
+        (
+            "or",
+            "what is seen as well, where the client races with itself",
+            || Kind::any_list(Kind::Map(&OR)),
+        ),
     ],
 )
 .rules(&[
@@ -58,6 +63,22 @@ static CELL: Keys = Keys::new(
     Rule::WordNeeds("expect", "fail", "fingerprint"),
     Rule::WordNeeds("expect", "inconclusive", "fingerprint"),
 ]);
+
+static OR: Keys = Keys::new(
+    "what else is seen",
+    &[
+        ("expect", "the verdict", || Kind::words(EXPECT_OR)),
+        ("fingerprint", "what was seen", Kind::text),
+    ],
+)
+.rules(&[Rule::Needs(&["expect", "fingerprint"])]);
+
+/// The verdicts that may come of a race.
+const EXPECT_OR: &[(&str, Verdict)] = &[
+    ("pass", Verdict::Pass),
+    ("fail", Verdict::Fail),
+    ("inconclusive", Verdict::Inconclusive),
+];
 
 /// The verdicts that an entry may expect. A pass needs no entry, and an error
 /// is never fine.
@@ -159,6 +180,10 @@ fn cell<'n>(
         Some(node) => texts(node, out)?,
         None => Vec::new(),
     };
+    let or = match fields.get("or") {
+        Some(node) => sights(node, out)?,
+        None => Vec::new(),
+    };
     let case_node = case?;
     let case = case_node.text("the case", out)?;
     Some((
@@ -170,10 +195,29 @@ fn cell<'n>(
                 fingerprint: fingerprint.to_owned(),
                 reason: why.to_owned(),
                 not_with,
+                or,
             },
             place: format!("{}:{}", source.path, out.line(&node.span)),
         },
     ))
+}
+
+fn sights(node: &Node, out: &mut Diagnostics) -> Option<Vec<KnownSight>> {
+    let listed = node.list("`or`", out)?.iter();
+    let sights: Vec<_> = listed.map(|node| sight(node, out)).collect();
+    sights.into_iter().collect()
+}
+
+fn sight(node: &Node, out: &mut Diagnostics) -> Option<KnownSight> {
+    let fields = node.fields(&OR, out)?;
+    let expect = fields.need("expect", out);
+    let fingerprint = fields.need("fingerprint", out);
+    let expect = expect.and_then(|node| node.word("a verdict", EXPECT_OR, out));
+    let fingerprint = fingerprint.and_then(|node| node.text("the fingerprint", out));
+    Some(KnownSight {
+        expect: expect?,
+        fingerprint: fingerprint?.to_owned(),
+    })
 }
 
 fn texts(node: &Node, out: &mut Diagnostics) -> Option<Vec<String>> {
@@ -234,6 +278,20 @@ mod tests {
         }
         let empty = text.replace("\"curl 8.\"", "\" \"");
         assert!(rendered(&empty).contains("a text in the client's version"));
+    }
+
+    #[test]
+    fn what_a_race_shows_as_well_is_kept() {
+        let text = "client: curl\ncells:\n  - case: a/b\n    expect: fail\n    fingerprint: x\n    \
+                    or: [{ expect: pass, fingerprint: two }]\n    reason: r\n";
+        let (_, entries) = decode(&source(text)).unwrap();
+        let seen = KnownSight {
+            expect: Verdict::Pass,
+            fingerprint: "two".to_owned(),
+        };
+        assert_eq!(entries["a/b"].says.or, [seen]);
+        let wrong = rendered(&text.replace("expect: pass", "expect: error"));
+        assert!(wrong.contains("inconclusive"), "{wrong}");
     }
 
     #[test]

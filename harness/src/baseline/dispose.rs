@@ -1,6 +1,6 @@
 //! A cell against its entry. Pure: what goes in is data, what comes out a word.
 
-use reports::record::{BaselineEntry, Disposition};
+use reports::record::{BaselineEntry, Disposition, KnownSight};
 use scenarios::verdict::Verdict;
 
 /// The disposition of one cell that was seen once.
@@ -12,8 +12,10 @@ pub fn dispose(entry: Option<&BaselineEntry>, verdict: Verdict, seen: &str) -> D
             Verdict::Inconclusive | Verdict::Fail | Verdict::Error => Disposition::Regression,
         };
     };
+    let is_known = |or: &KnownSight| or.expect == verdict && or.fingerprint == seen;
     match verdict {
         Verdict::Error => Disposition::Regression,
+        _ if entry.or.iter().any(is_known) => Disposition::Expected,
         Verdict::Pass => Disposition::Fixed,
         // What can not run here says nothing about what the entry says.
         Verdict::Skipped => Disposition::Expected,
@@ -24,19 +26,23 @@ pub fn dispose(entry: Option<&BaselineEntry>, verdict: Verdict, seen: &str) -> D
 }
 
 /// The dispositions of the repeats of one cell: each on its own, unless they
-/// differ in verdict or in what was seen.
+/// differ in verdict or in what was seen. A client that races with itself may show
+/// all that its entry lists.
 pub fn dispose_repeats(
     entry: Option<&BaselineEntry>,
     repeats: &[(Verdict, &str)],
 ) -> Vec<Disposition> {
-    let flaky = repeats.windows(2).any(|pair| pair[0] != pair[1]);
-    repeats
+    let each = repeats
         .iter()
-        .map(|(verdict, seen)| match flaky {
-            true => Disposition::Flaky,
-            false => dispose(entry, *verdict, seen),
-        })
-        .collect()
+        .map(|(verdict, seen)| dispose(entry, *verdict, seen));
+    let each: Vec<_> = each.collect();
+    let differ = repeats.windows(2).any(|pair| pair[0] != pair[1]);
+    let races = entry.is_some_and(|entry| !entry.or.is_empty());
+    let are_known = races && each.iter().all(|one| *one == Disposition::Expected);
+    if differ && !are_known {
+        return vec![Disposition::Flaky; repeats.len()];
+    }
+    each
 }
 
 #[cfg(test)]
@@ -53,6 +59,7 @@ mod tests {
             fingerprint: "seen".to_owned(),
             reason: "known".to_owned(),
             not_with: Vec::new(),
+            or: Vec::new(),
         }
     }
 
@@ -121,6 +128,25 @@ mod tests {
         );
         let verdicts = [(Pass, "seen"), (Fail, "seen")];
         assert_eq!(dispose_repeats(None, &verdicts), [Disposition::Flaky; 2]);
+    }
+
+    #[test]
+    fn a_race_may_show_all_that_is_listed_and_nothing_else() {
+        let mut entry = entry(Fail);
+        entry.or.push(KnownSight {
+            expect: Pass,
+            fingerprint: "other".to_owned(),
+        });
+        let known = [(Fail, "seen"), (Pass, "other")];
+        assert_eq!(dispose_repeats(Some(&entry), &known), [Expected; 2]);
+        for unknown in [(Pass, "seen"), (Fail, "other"), (Error, "other")] {
+            let seen = [(Fail, "seen"), unknown];
+            assert_eq!(
+                dispose_repeats(Some(&entry), &seen),
+                [Disposition::Flaky; 2]
+            );
+        }
+        assert_eq!(dispose(Some(&entry), Pass, "seen"), Fixed);
     }
 
     #[test]

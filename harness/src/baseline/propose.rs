@@ -29,13 +29,19 @@ pub fn propose(record: &RunRecord, baseline: &Baseline) -> BTreeMap<String, Stri
             entries.remove(&cell.case());
             continue;
         }
-        let reason = cell.baseline.as_ref().map_or(UNSAID, |entry| &entry.reason);
-        let not_with = cell.baseline.as_ref().map(|entry| entry.not_with.clone());
-        let entry = BaselineEntry {
-            expect: cell.judged.verdict,
-            fingerprint: cell.fingerprint.clone(),
-            reason: reason.to_owned(),
-            not_with: not_with.unwrap_or_default(),
+        let entry = match cell.baseline.clone() {
+            Some(known) => BaselineEntry {
+                expect: cell.judged.verdict,
+                fingerprint: cell.fingerprint.clone(),
+                ..known
+            },
+            None => BaselineEntry {
+                expect: cell.judged.verdict,
+                fingerprint: cell.fingerprint.clone(),
+                reason: UNSAID.to_owned(),
+                not_with: Vec::new(),
+                or: Vec::new(),
+            },
         };
         entries.insert(cell.case(), entry);
     }
@@ -76,6 +82,15 @@ fn write(client: &str, entries: &BTreeMap<String, BaselineEntry>) -> String {
                 quoted(&entry.fingerprint)
             ));
         }
+        for (at, seen) in entry.or.iter().enumerate() {
+            let expect = reports::words::verdict(seen.expect);
+            let key = if at == 0 { "    or:\n" } else { "" };
+            text.push_str(&format!("{key}      - expect: {expect}\n"));
+            text.push_str(&format!(
+                "        fingerprint: {}\n",
+                quoted(&seen.fingerprint)
+            ));
+        }
         text.push_str(&format!("    reason: {}\n", quoted(&entry.reason)));
         if !entry.not_with.is_empty() {
             let texts: Vec<_> = entry.not_with.iter().map(|text| quoted(text)).collect();
@@ -106,6 +121,7 @@ mod tests {
     use super::*;
     use crate::samples;
     use proptest::prelude::*;
+    use reports::record::KnownSight;
     use scenarios::document::Source;
 
     fn cell(case: &str, verdict: Verdict, baseline: &Baseline) -> Cell {
@@ -125,6 +141,7 @@ mod tests {
                 fingerprint: fingerprint.to_owned(),
                 reason: "known".to_owned(),
                 not_with: vec!["curl 0".to_owned()],
+                or: Vec::new(),
             },
             place: "baseline/curl.yaml:3".to_owned(),
         }
@@ -189,7 +206,9 @@ mod tests {
             // Text of white space alone is a mistake in every document.
             let [case, seen, reason] = [case, seen, reason].map(|text| format!("x{text}"));
             let not_with = vec![seen.clone(), reason.clone()];
-            let entry = BaselineEntry { expect: Verdict::Fail, fingerprint: seen, reason, not_with };
+            let or = [Verdict::Pass, Verdict::Fail].map(|expect| KnownSight { expect, fingerprint: seen.clone() });
+            let or = or.to_vec();
+            let entry = BaselineEntry { expect: Verdict::Fail, fingerprint: seen, reason, not_with, or };
             let entries = BTreeMap::from([(case, entry)]);
             prop_assert_eq!(read(&write("curl", &entries)), entries);
         }

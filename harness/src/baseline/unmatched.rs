@@ -103,6 +103,7 @@ mod tests {
                 fingerprint: "x".to_owned(),
                 reason: "known".to_owned(),
                 not_with: Vec::new(),
+                or: Vec::new(),
             },
             place: "baseline/curl.yaml:3".to_owned(),
         };

@@ -132,6 +132,7 @@ fn known(mut cell: Cell, expect: Verdict, reason: &str) -> Cell {
         fingerprint: cell.fingerprint.clone(),
         reason: reason.to_owned(),
         not_with: Vec::new(),
+        or: Vec::new(),
     });
     cell
 }
