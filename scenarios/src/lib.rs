@@ -13,6 +13,7 @@ pub mod faults;
 pub mod judge;
 mod language;
 pub mod manifest;
+mod operation;
 pub mod policy;
 mod reading;
 pub mod resolve;

@@ -2,7 +2,7 @@
 //! <https://ai.google.dev/gemini-api/docs/troubleshooting>.
 
 use super::{Format, Frame};
-use crate::manifest::OperationName::{self, Create, Fetch};
+use crate::operation::OperationName::{self, Create, Fetch};
 
 pub(super) const FORMAT: Format = Format {
     requests: &[

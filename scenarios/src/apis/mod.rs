@@ -14,7 +14,7 @@ mod stripe;
 
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::OperationName;
+use crate::operation::OperationName;
 use crate::plan::Shape;
 use crate::rendering::Rendered;
 

@@ -2,7 +2,7 @@
 //! and <https://platform.openai.com/docs/guides/error-codes>.
 
 use super::{Format, Frame};
-use crate::manifest::OperationName::{Create, Fetch};
+use crate::operation::OperationName::{Create, Fetch};
 
 pub(super) const FORMAT: Format = Format {
     requests: &[

@@ -1,7 +1,7 @@
 //! JSON without any conventions, for clients that are given a method and a URL.
 
 use super::{Format, Frame};
-use crate::manifest::OperationName::{Create, Fetch, Remove, Replace, Upload};
+use crate::operation::OperationName::{Create, Fetch, Remove, Replace, Upload};
 
 pub(super) const FORMAT: Format = Format {
     requests: &[

@@ -4,7 +4,7 @@
 //! What is put is put again by the same request, so nothing here creates.
 
 use super::{Format, Frame};
-use crate::manifest::OperationName::{Fetch, Remove, Replace, Upload};
+use crate::operation::OperationName::{Fetch, Remove, Replace, Upload};
 
 pub(super) const FORMAT: Format = Format {
     requests: &[

@@ -2,7 +2,7 @@
 //! <https://docs.stripe.com/api/errors>.
 
 use super::{Format, Frame};
-use crate::manifest::OperationName::{Create, Fetch};
+use crate::operation::OperationName::{Create, Fetch};
 
 pub(super) const FORMAT: Format = Format {
     requests: &[

@@ -15,6 +15,8 @@ pub(crate) use decode::OPERATIONS;
 pub(crate) use decode::kind;
 pub use decode::{decode, keys, read};
 
+pub use crate::operation::OperationName;
+
 /// One client under test: `clients/ECOSYSTEM/NAME.yaml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -256,22 +258,6 @@ pub enum Ability {
     Total,
     /// Can be told the limit `redirects`.
     Redirects,
-}
-
-/// Work by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OperationName {
-    /// Not idempotent, small JSON.
-    Create,
-    /// Reads.
-    Fetch,
-    /// Idempotent, small JSON.
-    Replace,
-    /// Idempotent, no content.
-    Remove,
-    /// Idempotent, large content.
-    Upload,
 }
 
 /// The requests of these operations of an API, as far as it has them.

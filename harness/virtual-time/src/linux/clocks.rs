@@ -5,8 +5,7 @@ use rustix::time::{ClockId, DynamicClockId, clock_gettime_dynamic};
 
 use crate::linux::calls::{self, Call};
 use crate::linux::session::Session;
-use crate::linux::sys::{Regs, resume};
-use crate::linux::wait::answer;
+use crate::linux::sys::{Regs, answer, resume};
 use crate::timeline::{NS, Timeline, nanos, real_now};
 
 /// A reading of a cell's time.

@@ -19,6 +19,7 @@ mod memory;
 mod processors;
 mod procfs;
 mod session;
+mod shared;
 mod sockets;
 mod sweep;
 mod sys;

@@ -15,9 +15,8 @@ use crate::linux::calls::{self, Call};
 use crate::linux::memory::Memory;
 use crate::linux::procfs::descriptors;
 use crate::linux::session::Session;
-use crate::linux::sys::{Regs, resume};
+use crate::linux::sys::{Regs, answer, resume};
 use crate::linux::tracee::{Alarm, TimerFd};
-use crate::linux::wait::answer;
 use crate::record::{Doubt, Note};
 use crate::timeline::{NS, nanos, timespec};
 

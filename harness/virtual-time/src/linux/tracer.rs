@@ -3,16 +3,13 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
-
-use rustix::event::{EventfdFlags, eventfd};
 
 use crate::entry::Entry;
 use crate::linux::gate::Gate;
 use crate::linux::session::Session;
+use crate::linux::shared::Shared;
 use crate::options::Options;
 use crate::record::{Doubt, TimeRecord};
 use crate::voter::Voter;
@@ -30,17 +27,6 @@ pub struct Tracer {
     thread: Option<JoinHandle<TimeRecord>>,
 }
 
-/// What the tracer's thread and its owner tell each other.
-pub(crate) struct Shared {
-    is_ending: AtomicBool,
-    gates: Mutex<Vec<Gate>>,
-    entries: Mutex<Vec<Entry>>,
-    entered: Condvar,
-    doubts: Mutex<Vec<Doubt>>,
-    /// Readable when there is a gate or an order to end.
-    pub(crate) news: OwnedFd,
-}
-
 impl Tracer {
     /// Starts a tracer, which drives the voter's time from now on: in real time
     /// while no program is traced. `doubtful` is called on the tracer's thread,
@@ -51,14 +37,7 @@ impl Tracer {
         options: Options,
         doubtful: impl FnMut(&Doubt) + Send + 'static,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            is_ending: AtomicBool::new(false),
-            gates: Mutex::default(),
-            entries: Mutex::default(),
-            entered: Condvar::new(),
-            doubts: Mutex::default(),
-            news: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
-        });
+        let shared = Arc::new(Shared::new()?);
         let (inside, doubtful) = (shared.clone(), Box::new(doubtful));
         let (ready, is_ready) = std::sync::mpsc::channel();
         let thread = std::thread::Builder::new()
@@ -85,32 +64,23 @@ impl Tracer {
 
     /// Awaits one more program. Several may share one time.
     pub fn admit(&self, gate: Gate) {
-        lock(&self.shared.gates).push(gate);
-        self.shared.wake();
+        self.shared.admit(gate);
     }
 
     /// How the entrances of programs went, as far as they are over.
     pub fn entries(&self) -> Vec<Entry> {
-        lock(&self.shared.entries).clone()
+        self.shared.entries()
     }
 
     /// Waits until so many programs have entered, been refused, or failed to
     /// start.
     pub fn wait_for_entries(&self, count: usize) -> Vec<Entry> {
-        let mut entries = lock(&self.shared.entries);
-        while entries.len() < count {
-            entries = self
-                .shared
-                .entered
-                .wait(entries)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        entries.clone()
+        self.shared.wait_for_entries(count)
     }
 
     /// What makes the run doubtful so far.
     pub fn doubts(&self) -> Vec<Doubt> {
-        lock(&self.shared.doubts).clone()
+        self.shared.doubts()
     }
 
     /// Kills what is still traced, and tells about the run. From now on nobody
@@ -120,8 +90,7 @@ impl Tracer {
     }
 
     fn end(&mut self) -> TimeRecord {
-        self.shared.is_ending.store(true, Ordering::SeqCst);
-        self.shared.wake();
+        self.shared.end();
         let Some(thread) = self.thread.take() else {
             return TimeRecord::default();
         };
@@ -147,38 +116,4 @@ impl fmt::Debug for Tracer {
             .field("entries", &self.entries())
             .finish_non_exhaustive()
     }
-}
-
-impl Shared {
-    pub(crate) fn is_ending(&self) -> bool {
-        self.is_ending.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn new_gates(&self) -> Vec<Gate> {
-        std::mem::take(&mut *lock(&self.gates))
-    }
-
-    pub(crate) fn entered(&self, entry: Entry) {
-        lock(&self.entries).push(entry);
-        self.entered.notify_all();
-    }
-
-    pub(crate) fn doubted(&self, doubt: Doubt) {
-        lock(&self.doubts).push(doubt);
-    }
-
-    fn wake(&self) {
-        // It can only fail when it is readable already.
-        let _ = rustix::io::write(&self.news, &1_u64.to_ne_bytes());
-    }
-
-    /// To be called before what there is news about is looked at.
-    pub(crate) fn news_seen(&self) {
-        let mut count = [0; 8];
-        let _ = rustix::io::read(&self.news, &mut count);
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@ use crate::linux::clocks::Clocks;
 use crate::linux::filter::FOREIGN;
 use crate::linux::memory::Memory;
 use crate::linux::session::Session;
-use crate::linux::sys::{Regs, event_message, get_regs, resume, set_regs};
+use crate::linux::sys::{Regs, event_message, get_regs, resume};
 use crate::linux::tracee::Wait;
 use crate::record::Doubt;
 
@@ -115,14 +115,6 @@ pub(crate) fn call_of(regs: &Regs) -> Call {
         nr: regs.orig_rax,
         args: [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9],
     }
-}
-
-/// Has the call return this without being made.
-pub(crate) fn answer(tid: i32, mut regs: Regs, result: i64) {
-    regs.orig_rax = u64::MAX;
-    regs.rax = result as u64;
-    set_regs(tid, &regs);
-    resume(tid, 0);
 }
 
 /// Whether waits in this call are ended by us.

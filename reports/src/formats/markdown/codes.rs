@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::counts::{FailedCall, Standing, of_client, versions};
+use super::calls::Place;
+use super::counts::{Standing, of_client, versions};
 use super::escape::{code, counted, html, row, rule};
 use crate::table::Table;
 
@@ -13,42 +14,6 @@ inwards, as the client's runtime spells it. `error` is the value that was thrown
 so its code is `error.code`; in `error.cause` it is `error.cause.code`. Calls that ended in an answer, \
 whatever its status, and calls that were cancelled, hung or crashed have no error and are not counted, \
 and neither are those of cells that were not judged.\n";
-
-/// Where errors of the operating system and of libraries sit that are the
-/// outermost themselves.
-pub(super) const OUTERMOST: &str = "error";
-
-/// The type of an error that is the exit code of a command.
-const EXIT: &str = "exit";
-
-/// What a code's place is, as far as is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
-    /// On the outermost error.
-    Outermost,
-    /// On an error below it.
-    Below,
-    /// It is the exit code of a command.
-    Exit,
-    /// There is a code, and the record does not say where.
-    NotTold,
-    /// There is no code.
-    NoCode,
-}
-
-impl Place {
-    /// Where the code of this call sits.
-    pub(super) fn of(failed: &FailedCall<'_>) -> Self {
-        let call = failed.call;
-        match (&call.code, call.code_at.as_deref()) {
-            (None, _) => Self::NoCode,
-            (Some(_), Some(OUTERMOST)) => Self::Outermost,
-            (Some(_), Some(_)) => Self::Below,
-            (Some(_), None) if call.error_type.as_deref() == Some(EXIT) => Self::Exit,
-            (Some(_), None) => Self::NotTold,
-        }
-    }
-}
 
 /// Columns of the overview; the last is left out where it is empty.
 const PLACES: [(Place, &str); 5] = [

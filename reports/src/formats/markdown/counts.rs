@@ -3,9 +3,9 @@
 //! A cell fails if any of its repeats fails. It is judged if it passes or
 //! fails; of no other cell is any finding or any call counted.
 
-use scenarios::verdict::{Axis, CallVerdict, Outcome, Verdict};
+use scenarios::verdict::{Axis, Verdict};
 
-use super::rule;
+use super::calls::{FailedCall, Told};
 use crate::record::{Cell, Disposition};
 use crate::table::Table;
 
@@ -63,37 +63,12 @@ impl<'a> Standing<'a> {
     pub(super) fn failed_calls(&self) -> Vec<FailedCall<'a>> {
         let wrong = |cell: &Cell| {
             let calls = FailedCall::of(cell);
-            let wrong = calls.filter(|call| rule::Told::of(call) == rule::Told::Wrong);
+            let wrong = calls.filter(|call| Told::of(call) == Told::Wrong);
             wrong.count()
         };
         let worst = self.judged.iter().copied().rev();
         let worst = worst.max_by_key(|cell| (wrong(cell), cell.judged.verdict));
         worst.map_or_else(Vec::new, |cell| FailedCall::of(cell).collect())
-    }
-}
-
-/// A call that ended in an error which its caller was shown.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FailedCall<'a> {
-    /// What the judge says of it.
-    pub(super) call: &'a CallVerdict,
-    /// Whether its cell has requests that no route expects, or that were
-    /// complete only after the client's end: one of them may be this call's.
-    pub(super) unclear: bool,
-}
-
-impl<'a> FailedCall<'a> {
-    fn of(cell: &'a Cell) -> impl Iterator<Item = Self> {
-        let judged = &cell.judged;
-        let strays = judged.other.values().chain(judged.drained.values());
-        let unclear = strays.sum::<u64>() > 0;
-        // A failure with a reason is one of which nothing is known but that
-        // there was too much; its calls were not judged.
-        let known = judged.reason.is_none();
-        let failed =
-            |call: &&CallVerdict| matches!(call.outcome, Outcome::NotSent | Outcome::Unknown);
-        let calls = judged.calls.iter().filter(move |_| known).filter(failed);
-        calls.map(move |call| Self { call, unclear })
     }
 }
 

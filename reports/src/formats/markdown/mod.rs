@@ -4,6 +4,7 @@
 //! otherwise than documented, the matrix, where codes of errors sit. It gives
 //! no score and no ranking, and it adds up nothing over the two axes.
 
+mod calls;
 mod codes;
 mod counts;
 mod escape;

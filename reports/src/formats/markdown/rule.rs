@@ -3,55 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::codes::Place;
-use super::counts::{FailedCall, Standing, of_client};
+use super::calls::{CODES, Place, Told, concludes};
+use super::counts::{Standing, of_client};
 use super::escape::{code, counted, row, rule};
 use crate::table::Table;
-
-/// The codes which the rule takes for a proof.
-const CODES: [&str; 6] = [
-    "UND_ERR_CONNECT_TIMEOUT",
-    "ECONNREFUSED",
-    "EHOSTUNREACH",
-    "ENETUNREACH",
-    "ENOTFOUND",
-    "EAI_AGAIN",
-];
-
-/// What the rule tells of a failed call, against what was delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Told {
-    /// It concludes that nothing was sent, and nothing was delivered.
-    Right,
-    /// It concludes that nothing was sent, and a request was delivered.
-    Wrong,
-    /// Nothing was delivered, and it does not conclude so.
-    Missed,
-    /// A request was delivered, and it does not conclude the contrary.
-    HeldBack,
-    /// No request of the call was seen where one is expected, but the cell has
-    /// requests of which it is not known whose they are.
-    Unclear,
-}
-
-impl Told {
-    /// What the rule tells of this call.
-    pub(super) fn of(failed: &FailedCall<'_>) -> Self {
-        match (concludes(failed), failed.call.delivered > 0) {
-            (true, true) => Self::Wrong,
-            (false, true) => Self::HeldBack,
-            (_, false) if failed.unclear => Self::Unclear,
-            (true, false) => Self::Right,
-            (false, false) => Self::Missed,
-        }
-    }
-}
-
-/// Whether the rule concludes that nothing was sent.
-fn concludes(failed: &FailedCall<'_>) -> bool {
-    let code = failed.call.code.as_deref();
-    code.is_some_and(|code| CODES.contains(&code))
-}
 
 /// How the rule fares with one client.
 #[derive(Debug, Default)]

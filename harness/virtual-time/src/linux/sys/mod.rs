@@ -14,7 +14,7 @@ mod ticker;
 
 pub(crate) use child::{before_exec, fork_and_run};
 pub(crate) use ptrace::{
-    Regs, detach, event_message, get_regs, interrupt, listen, resume, seize, set_regs,
+    Regs, answer, detach, event_message, get_regs, interrupt, listen, resume, seize, set_regs,
 };
 pub(crate) use socket::{TcpInfo, tcp_info};
 pub(crate) use ticker::Ticker;
