@@ -118,6 +118,28 @@ fn a_post_cut_inside_the_head_by_the_end_of_the_cell_is_delivered() {
     assert_eq!((counts.started, counts.head, counts.delivered), (1, 1, 1));
 }
 
+/// The client's kernel delays the acknowledgement of a FIN while it is kept from
+/// sending, and LWP ended before it came.
+#[test]
+fn a_fin_whose_acknowledgement_only_draining_brings_in_was_carried_out() {
+    for _ in 0..10 {
+        let served = serve_wire(vec![
+            WireStep::ReadUntil(RequestPoint::Head(scripted_servers::wire::Position::All)),
+            WireStep::Fired("fault"),
+            WireStep::End(End::Close),
+        ]);
+        let mut client = served.connect();
+        let head = "POST / HTTP/1.1\r\nContent-Length: 99000000\r\n\r\n";
+        client.write_all(head.as_bytes()).unwrap();
+        client.set_nonblocking(true).unwrap();
+        while client.write(&[1; 65_536]).is_ok() {}
+        client.set_nonblocking(false).unwrap();
+        assert_eq!(std::io::Read::read(&mut client, &mut [0]).unwrap(), 0);
+        drop(client);
+        assert_eq!(served.end().fired(), ["fault: FIN acknowledged"]);
+    }
+}
+
 #[test]
 fn an_incomplete_request_is_started_and_not_delivered() {
     let served = serve_steps(vec![Step::answer(200, "x")]);

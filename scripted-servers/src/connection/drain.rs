@@ -43,6 +43,9 @@ pub(crate) async fn read_out<T: Transport>(line: &mut Connection<T>) {
     if line.transport.is_open() {
         line.read_the_rest().await;
     }
+    if line.transport.is_open() {
+        line.cut_off();
+    }
     line.count_pending();
     line.close();
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::expectation::wants_content;
 use super::{LEFT_BEFORE_A_PART, LEFT_BEFORE_RESET, LEFT_BEFORE_SILENCE};
-use crate::connection::{Connection, Part, Proof, micros};
+use crate::connection::{Connection, Part, Proof, Underway, micros};
 use crate::event::{Ending, Lane, What};
 use crate::route::path_of;
 use crate::transport::Transport;
@@ -198,11 +198,14 @@ impl<T: Transport> Connection<T> {
                 let fact = format!("ended from outside while the server was {doing}");
                 self.fired(exchange, proof, &fact, since);
             }
-            Part::Acknowledgement(fact) => {
-                if self.transport.unacknowledged() == 0 {
-                    self.fired(exchange, proof, fact, since);
-                    self.end_script();
-                }
+            Part::Acknowledgement(fact) if self.transport.unacknowledged() == 0 => {
+                self.fired(exchange, proof, fact, since);
+                self.end_script();
+            }
+            // A kernel holds it back for a while, and longer while it is kept from
+            // sending. It may come while the rest is read.
+            part @ Part::Acknowledgement(_) => {
+                self.underway = Some(Underway { part, ..underway });
             }
         }
     }
