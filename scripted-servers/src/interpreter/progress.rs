@@ -76,6 +76,8 @@ impl<T: Transport> Connection<T> {
                         words,
                     });
                     self.fired(Some(exchange.number), proof, "", exchange.due);
+                    // Its acknowledgement proves it once, not again while the rest is read.
+                    self.underway = None;
                 }
                 _ => {
                     let (number, due) = (exchange.number, exchange.due);
@@ -83,6 +85,7 @@ impl<T: Transport> Connection<T> {
                     if let Some((words, fact)) = self.left_before(step, behind).filter(|_| began) {
                         let lane = Lane::Step(id);
                         self.fired(Some(number), Some(Proof { lane, words }), fact, due);
+                        self.underway = None;
                         self.end_script();
                     }
                     return;
