@@ -42,6 +42,10 @@ pub struct Differences {
     pub not_run: usize,
     /// Cells without a result in one of the passes.
     pub missing: usize,
+    /// Cells of which something other was seen, and both are listed in the baseline:
+    /// their client races with itself.
+    #[serde(default)]
+    pub known_races: usize,
     /// Cells of which something other was seen, in the order of the record.
     pub differences: Vec<Difference>,
 }
@@ -96,6 +100,7 @@ impl Differences {
             real_both_times: 0,
             not_run: 0,
             missing: in_virtual.missing.len(),
+            known_races: 0,
             differences: Vec::new(),
         };
         for cell in &in_virtual.cells {
@@ -116,7 +121,12 @@ impl Differences {
         }
         self.compared += 1;
         self.real_both_times += usize::from(real_both_times);
-        if !differs.is_empty() {
+        if differs.is_empty() {
+            return;
+        }
+        if is_listed(in_virtual) && is_listed(in_real) {
+            self.known_races += 1;
+        } else {
             self.differences.push(Difference {
                 id: in_virtual.id.clone(),
                 scenario: in_virtual.scenario.clone(),
@@ -158,6 +168,13 @@ impl Differences {
             counted(self.compared, "cell"),
             self.real_both_times
         );
+        match self.known_races {
+            0 => {}
+            1 => text.push_str(" 1 shows by chance one of the things that the baseline lists."),
+            n => text.push_str(&format!(
+                " {n} show by chance one of the things that the baseline lists."
+            )),
+        }
         if self.not_run > 0 {
             text.push_str(&format!(" {} did not run.", counted(self.not_run, "cell")));
         }
@@ -209,6 +226,21 @@ impl Difference {
 
 fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1000, ms / 100 % 10)
+}
+
+/// Whether this is one of the sights that the baseline lists for a client that
+/// races with itself.
+fn is_listed(cell: &Cell) -> bool {
+    let seen = (cell.judged.verdict, cell.fingerprint.as_str());
+    cell.baseline.as_ref().is_some_and(|known| {
+        let races = !known.or.is_empty();
+        let first = (known.expect, known.fingerprint.as_str());
+        let mut others = known
+            .or
+            .iter()
+            .map(|or| (or.expect, or.fingerprint.as_str()));
+        races && (seen == first || others.any(|other| seen == other))
+    })
 }
 
 fn did_not_run(judged: &CellVerdict) -> bool {
@@ -282,7 +314,7 @@ fn findings(judged: &CellVerdict) -> Option<String> {
 mod tests {
     use super::*;
     use crate::samples;
-    use reports::record::MissingCell;
+    use reports::record::{BaselineEntry, KnownSight, MissingCell};
     use reports::time::{RealTime, VirtualTime};
     use scenarios::verdict::{Axis, EndedBy, FindingName, Level, Outcome};
 
@@ -357,6 +389,36 @@ mod tests {
             let facts = found.iter().flat_map(|one| &one.differs);
             let facts: Vec<&str> = facts.map(|one| one.fact.as_str()).collect();
             assert_eq!(facts, [fact]);
+        }
+    }
+
+    #[test]
+    fn what_the_baseline_lists_of_a_race_is_no_difference() {
+        let raced = |seen: &str| {
+            let mut cell = cell("curl", pass());
+            cell.judged.calls[0].code = Some(seen.to_owned());
+            cell.fingerprint = seen.to_owned();
+            cell.baseline = Some(BaselineEntry {
+                expect: Verdict::Pass,
+                fingerprint: "EPIPE".to_owned(),
+                reason: "two threads".to_owned(),
+                not_with: Vec::new(),
+                or: vec![KnownSight {
+                    expect: Verdict::Pass,
+                    fingerprint: "ECONNRESET".to_owned(),
+                }],
+            });
+            cell
+        };
+        for (other, races, differ) in [("ECONNRESET", 1, 0), ("ENOTCONN", 0, 1)] {
+            let found = between(
+                &samples::record(vec![virtually(raced("EPIPE"))]),
+                &samples::record(vec![really(raced(other))]),
+            );
+            assert_eq!(
+                (found.known_races, found.differences.len()),
+                (races, differ)
+            );
         }
     }
 

@@ -54,7 +54,7 @@ static CELL: Keys = Keys::new(
         (
             "or",
             "what is seen as well, where the client races with itself",
-            || Kind::any_list(Kind::Map(&OR)),
+            || Kind::list(Kind::Map(&OR)),
         ),
     ],
 )
@@ -62,6 +62,8 @@ static CELL: Keys = Keys::new(
     Rule::Needs(&["case", "expect", "reason"]),
     Rule::WordNeeds("expect", "fail", "fingerprint"),
     Rule::WordNeeds("expect", "inconclusive", "fingerprint"),
+    Rule::WordNeeds("expect", "pass", "fingerprint"),
+    Rule::WordNeeds("expect", "pass", "or"),
 ]);
 
 static OR: Keys = Keys::new(
@@ -80,9 +82,10 @@ const EXPECT_OR: &[(&str, Verdict)] = &[
     ("inconclusive", Verdict::Inconclusive),
 ];
 
-/// The verdicts that an entry may expect. A pass needs no entry, and an error
-/// is never fine.
+/// The verdicts that an entry may expect. A pass needs no entry, unless the client
+/// races with itself and passes in more than one way; an error is never fine.
 const EXPECT: &[(&str, Verdict)] = &[
+    ("pass", Verdict::Pass),
     ("fail", Verdict::Fail),
     ("inconclusive", Verdict::Inconclusive),
     ("unsupported", Verdict::Unsupported),
@@ -180,7 +183,11 @@ fn cell<'n>(
         Some(node) => texts(node, out)?,
         None => Vec::new(),
     };
-    let or = match fields.get("or") {
+    let races = match fields.get("or") {
+        None if expect == Some(Verdict::Pass) => fields.need("or", out),
+        found => found,
+    };
+    let or = match races {
         Some(node) => sights(node, out)?,
         None => Vec::new(),
     };
@@ -203,7 +210,7 @@ fn cell<'n>(
 }
 
 fn sights(node: &Node, out: &mut Diagnostics) -> Option<Vec<KnownSight>> {
-    let listed = node.list("`or`", out)?.iter();
+    let listed = node.filled_list("`or`", out)?.iter();
     let sights: Vec<_> = listed.map(|node| sight(node, out)).collect();
     sights.into_iter().collect()
 }

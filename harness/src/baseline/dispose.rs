@@ -16,7 +16,7 @@ pub fn dispose(entry: Option<&BaselineEntry>, verdict: Verdict, seen: &str) -> D
     match verdict {
         Verdict::Error => Disposition::Regression,
         _ if entry.or.iter().any(is_known) => Disposition::Expected,
-        Verdict::Pass => Disposition::Fixed,
+        Verdict::Pass if entry.expect != verdict => Disposition::Fixed,
         // What can not run here says nothing about what the entry says.
         Verdict::Skipped => Disposition::Expected,
         Verdict::Unsupported if entry.expect == verdict => Disposition::Expected,
@@ -147,6 +147,24 @@ mod tests {
             );
         }
         assert_eq!(dispose(Some(&entry), Pass, "seen"), Fixed);
+    }
+
+    #[test]
+    fn a_race_may_pass_in_more_than_one_way() {
+        let mut entry = entry(Pass);
+        entry.or.push(KnownSight {
+            expect: Pass,
+            fingerprint: "other".to_owned(),
+        });
+        let known = [(Pass, "seen"), (Pass, "other")];
+        assert_eq!(dispose_repeats(Some(&entry), &known), [Expected; 2]);
+        let unknown = [(Pass, "seen"), (Pass, "third")];
+        assert_eq!(
+            dispose_repeats(Some(&entry), &unknown),
+            [Disposition::Flaky; 2]
+        );
+        assert_eq!(dispose(Some(&entry), Pass, "third"), Changed);
+        assert_eq!(dispose(Some(&entry), Fail, "seen"), Changed);
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub fn propose(record: &RunRecord, baseline: &Baseline) -> BTreeMap<String, Stri
         let entries = clients
             .entry(&cell.client)
             .or_insert_with(|| known(&cell.client));
-        if cell.judged.verdict == Verdict::Pass {
+        let known = cell.baseline.as_ref().map(|known| known.expect);
+        if cell.judged.verdict == Verdict::Pass && known != Some(Verdict::Pass) {
             entries.remove(&cell.case());
             continue;
         }

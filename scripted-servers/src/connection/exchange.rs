@@ -67,6 +67,9 @@ pub(crate) enum Part {
     /// Waiting for an acknowledgement; it counts if that has come. The words say
     /// of what.
     Acknowledgement(&'static str),
+    /// The same, with silence behind it that only the client ends; it counts if the
+    /// client has met that.
+    Silence,
 }
 
 impl Exchange {

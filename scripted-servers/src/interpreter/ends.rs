@@ -155,9 +155,11 @@ impl<T: Transport> Connection<T> {
         self.go_on().await;
         let since = self.now();
         if let Err(stop) = self.still_there() {
-            if self.left_behind_what_was_sent() {
-                let due = self.due();
-                self.fired(self.current(), proof, super::LEFT_BEFORE_SILENCE, due);
+            if self.has_sent_something()
+                && self.left_with_what_was_sent()
+                && let Some(fact) = self.left_before_silence()
+            {
+                self.fired(self.current(), proof, fact, self.due());
             }
             return Err(stop);
         }

@@ -72,7 +72,9 @@ fn is_sending(step: &WireStep) -> bool {
 }
 
 /// A client that acts on the bytes before a silence may leave before it begins.
-const LEFT_BEFORE_SILENCE: &str = "the client left behind them";
+const LEFT_BEFORE_SILENCE: &str = "acknowledged, and the client left behind them";
+/// The same of one that aborts.
+const ABORTED_BEFORE_SILENCE: &str = "all of them sent, and the client reset the connection";
 /// The same before a RST.
 const LEFT_BEFORE_RESET: &str = "the client had taken them and left";
 /// The same before a wait, a drip, or content without end.
@@ -244,18 +246,18 @@ impl<T: Transport> Run<'_, T> {
     /// What the acknowledgement proves that is now waited for.
     fn proof_next(&self) -> Option<Underway> {
         let behind = &self.program.steps[self.place + 1..];
-        let (words, fact) = match behind {
-            [WireStep::Fired(words), WireStep::End(End::Hang), ..] => (words, LEFT_BEFORE_SILENCE),
+        let (words, part) = match behind {
+            [WireStep::Fired(words), WireStep::End(End::Hang), ..] => (words, Part::Silence),
             [
                 WireStep::Fired(_),
                 WireStep::End(_) | WireStep::EndWhenIdle(..),
                 ..,
             ] => return None,
-            [WireStep::Fired(words), ..] => (words, ""),
+            [WireStep::Fired(words), ..] => (words, Part::Acknowledgement("")),
             _ => return None,
         };
         let since = self.line.due();
-        let underway = self.underway(words, Part::Acknowledgement(fact))?;
+        let underway = self.underway(words, part)?;
         Some(Underway { since, ..underway })
     }
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::expectation::wants_content;
-use super::{LEFT_BEFORE_A_PART, LEFT_BEFORE_RESET, LEFT_BEFORE_SILENCE};
+use super::{ABORTED_BEFORE_SILENCE, LEFT_BEFORE_A_PART, LEFT_BEFORE_RESET, LEFT_BEFORE_SILENCE};
 use crate::connection::{Connection, Part, Proof, Underway, micros};
 use crate::event::{Ending, Lane, What};
 use crate::route::path_of;
@@ -106,9 +106,13 @@ impl<T: Transport> Connection<T> {
             return None;
         }
         match (step, behind) {
-            (WireStep::Fired(words), [WireStep::End(End::Hang), ..]) => {
-                let took_all = self.transport.unacknowledged() == 0;
-                took_all.then_some((*words, LEFT_BEFORE_SILENCE))
+            (WireStep::Fired(words), [WireStep::End(End::Hang), ..])
+            | (
+                WireStep::AwaitAcknowledged,
+                [WireStep::Fired(words), WireStep::End(End::Hang), ..],
+            ) => {
+                let fact = self.left_before_silence()?;
+                Some((*words, fact))
             }
             (WireStep::Fired(words), [WireStep::End(End::Reset), ..]) => {
                 let took_all = self.transport.ending() == Some(Ending::Fin);
@@ -201,16 +205,38 @@ impl<T: Transport> Connection<T> {
                 let fact = format!("ended from outside while the server was {doing}");
                 self.fired(exchange, proof, &fact, since);
             }
-            Part::Acknowledgement(fact) if self.transport.unacknowledged() == 0 => {
-                self.fired(exchange, proof, fact, since);
-                self.end_script();
-            }
-            // A kernel holds it back for a while, and longer while it is kept from
-            // sending. It may come while the rest is read.
-            part @ Part::Acknowledgement(_) => {
-                self.underway = Some(Underway { part, ..underway });
-            }
+            Part::Acknowledgement(_) | Part::Silence => match self.has_come(&underway.part) {
+                Some(fact) => {
+                    self.fired(exchange, proof, fact, since);
+                    self.end_script();
+                }
+                // A kernel holds it back for a while, and longer while it is kept from
+                // sending. It may come while the rest is read.
+                None => self.underway = Some(underway),
+            },
         }
+    }
+
+    /// What is known now of what was waited for.
+    fn has_come(&self, part: &Part) -> Option<&'static str> {
+        match part {
+            Part::Doing(_) => None,
+            Part::Acknowledgement(fact) => (self.transport.unacknowledged() == 0).then_some(*fact),
+            Part::Silence => self.left_before_silence(),
+        }
+    }
+
+    /// How the client met the silence behind what was sent, though it left before
+    /// that began. Its RST acknowledges nothing, so of a client that aborts at the
+    /// first sight of the bytes it is known that all of them had gone out before.
+    pub(super) fn left_before_silence(&self) -> Option<&'static str> {
+        if self.transport.unacknowledged() == 0 {
+            return Some(LEFT_BEFORE_SILENCE);
+        }
+        let aborted = self.transport.ending() == Some(Ending::Reset)
+            && self.transport.was_reset_open()
+            && self.transport.unsent() == 0;
+        aborted.then_some(ABORTED_BEFORE_SILENCE)
     }
 }
 

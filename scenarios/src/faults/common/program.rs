@@ -58,7 +58,7 @@ impl<'s> Program<'s> {
         let proof = match end {
             End::Reset => "the bytes before it were taken, then RST",
             End::Close | End::HalfClose => "the bytes before it were acknowledged, then FIN",
-            End::Hang => "the bytes before it were acknowledged, then silence",
+            End::Hang => "the bytes before it, then silence",
         };
         self.end(proof, end)
     }

@@ -236,3 +236,38 @@ fn no_part_that_begins_after_the_client_left_has_fired() {
         );
     }
 }
+
+/// Bun aborted so soon after the bytes that its kernel had not acknowledged them.
+#[test]
+fn a_client_that_aborts_at_the_sight_of_the_bytes_has_met_the_silence_behind_them() {
+    // The last one resets before all of them have gone out.
+    for (act, sent, fired) in [
+        (Act::Reset, 30, 1),
+        (Act::Close, 30, 1),
+        (Act::Reset, 120, 0),
+    ] {
+        let steps = vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::Send(vec![b'x'; sent].into()),
+            WireStep::AwaitAcknowledged,
+            WireStep::Fired("silence"),
+            WireStep::End(End::Hang),
+        ];
+        let what = in_jumping_time(async {
+            let mut scene = scene(Step::new(WireProgram {
+                steps,
+                answer: None,
+                ..WireProgram::default()
+            }));
+            let mut says = REQUEST.iter().copied().collect();
+            scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+            scene.memory.delay_acknowledgements();
+            scene.memory.on_bytes(vec![act.clone()]);
+            live(&mut scene.line, ConnectionAct::Serve, 0).await;
+            read_out(&mut scene.line).await;
+            let events = scene.record.events().into_iter();
+            events.map(|event| event.what).collect::<Vec<_>>()
+        });
+        assert_eq!(fired_events(&what), fired, "{act:?} of {sent}");
+    }
+}

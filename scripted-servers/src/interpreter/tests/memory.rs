@@ -48,6 +48,8 @@ struct State {
     peer_reset: bool,
     /// The RST did not come behind a FIN.
     reset_open: bool,
+    /// What is not read is not acknowledged.
+    late_acks: bool,
     /// What the peer does as soon as bytes come.
     on_bytes: Vec<Act>,
     server_fin: bool,
@@ -126,6 +128,11 @@ impl Memory {
     /// turn.
     pub(super) fn on_bytes(&self, acts: Vec<Act>) {
         self.state().on_bytes = acts;
+    }
+
+    /// The peer's kernel acknowledges what its process has read, and no more.
+    pub(super) fn delay_acknowledgements(&self) {
+        self.state().late_acks = true;
     }
 
     /// From here on nobody can tell whether the peer is there.
@@ -245,11 +252,15 @@ impl Transport for Memory {
     }
 
     fn unacknowledged(&self) -> u64 {
-        self.state().untaken().saturating_sub(WINDOW) as u64
+        let state = self.state();
+        match state.late_acks {
+            true => state.untaken() as u64,
+            false => state.untaken().saturating_sub(WINDOW) as u64,
+        }
     }
 
     fn unsent(&self) -> u64 {
-        self.unacknowledged()
+        self.state().untaken().saturating_sub(WINDOW) as u64
     }
 
     fn since_acknowledgement(&self) -> Option<Duration> {
