@@ -6,6 +6,7 @@
 # the standard library.
 
 require 'digest'
+require 'digest/sha2' # else its first use loads it, which two threads must not do at once
 require 'json'
 
 module Kit

@@ -96,7 +96,7 @@ impl Selftest {
         let id = id::cell(&[&case, word]);
         self.jobs.push(CellJob {
             id: id.clone(),
-            plan,
+            plan: Arc::new(plan),
             client: Arc::clone(client),
             repeat: 1,
         });

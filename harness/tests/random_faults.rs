@@ -228,7 +228,7 @@ fn the_good_client_keeps_its_budget_and_never_lies() {
             .collect();
         let jobs = planned.iter().enumerate().map(|(n, (_, plan))| CellJob {
             id: format!("cell-{n}"),
-            plan: plan.clone(),
+            plan: Arc::new(plan.clone()),
             client: Arc::clone(&client),
             repeat: 1,
         });

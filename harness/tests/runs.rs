@@ -179,8 +179,9 @@ const FOLDER: &str = "WIREFAULT_TEST_FOLDER";
 #[ignore = "other tests start this as a process of its own, to end it"]
 fn a_run_without_end() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
-    let mut endless = job("endless", plan(), odd("deaf-to-finish"));
-    endless.plan.quiet = Duration::from_secs(20);
+    let mut long = plan();
+    long.quiet = Duration::from_secs(20);
+    let endless = job("endless", long, odd("deaf-to-finish"));
     let jobs = vec![job("ended", plan(), odd("good-then-exit")), endless];
     let mut options = options(&folder);
     options.interrupt = Interrupt::on_signals().unwrap();

@@ -235,7 +235,7 @@ fn record_of(job: &CellJob) -> CellRecord {
         defects: job.client.defects.clone(),
         not_run: None,
         time: None,
-        plan: job.plan.clone(),
+        plan: job.plan.as_ref().clone(),
         manifest: job.client.manifest.clone(),
     }
 }

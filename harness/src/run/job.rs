@@ -16,8 +16,8 @@ pub struct CellJob {
     /// A slug and a short hash; also the name of the cell's folder. Letters,
     /// digits, `.`, `_` and `-` only.
     pub id: String,
-    /// The case.
-    pub plan: Plan,
+    /// The case, which its repeats and clients share.
+    pub plan: Arc<Plan>,
     /// Who does the work.
     pub client: Arc<Client>,
     /// Which repeat, from 1.

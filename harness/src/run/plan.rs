@@ -169,45 +169,49 @@ impl Cells {
             jobs: Vec::new(),
         };
         for plan in plans {
+            let plan = Arc::new((*plan).clone());
             for contender in contenders {
-                for repeat in 1..=repeats {
-                    cells.add(plan, contender, repeat, baseline);
-                }
+                cells.add(&plan, contender, repeats, baseline);
             }
         }
         cells
     }
 
-    fn add(&mut self, plan: &Plan, contender: &Contender, repeat: u32, baseline: &Baseline) {
+    fn add(&mut self, plan: &Arc<Plan>, contender: &Contender, repeats: u32, baseline: &Baseline) {
         let client = &contender.client;
         let name = &client.manifest.name;
         let case = plan.case.to_string();
-        let mut parts = vec![case.as_str(), name.as_str()];
-        let number = format!("r{repeat}");
-        if repeat > 1 {
-            parts.push(&number);
-        }
-        let id = id::cell(&parts);
+        let known = baseline.entry(name, &client.version, &case);
         let objection = contender.objection(plan);
-        if objection.is_none() {
-            self.jobs.push(CellJob {
-                id: id.clone(),
-                plan: plan.clone(),
-                client: Arc::clone(client),
+        for repeat in 1..=repeats {
+            let id = cell_id(&case, name, repeat);
+            if objection.is_none() {
+                self.jobs.push(CellJob {
+                    id: id.clone(),
+                    plan: Arc::clone(plan),
+                    client: Arc::clone(client),
+                    repeat,
+                });
+            }
+            let not_run = objection.clone();
+            self.planned.cells.push(PlannedCell {
+                id,
+                case: plan.case.clone(),
+                file: plan.file.clone(),
+                client: name.clone(),
+                client_version: client.version.clone(),
                 repeat,
+                baseline: known.map(|entry| entry.says.clone()),
+                not_run: not_run.map(|(verdict, why)| self::not_run(plan, verdict, why)),
             });
         }
-        self.planned.cells.push(PlannedCell {
-            id,
-            case: plan.case.clone(),
-            file: plan.file.clone(),
-            client: name.clone(),
-            client_version: client.version.clone(),
-            repeat,
-            baseline: baseline
-                .entry(name, &client.version, &case)
-                .map(|entry| entry.says.clone()),
-            not_run: objection.map(|(verdict, why)| not_run(plan, verdict, why)),
-        });
+    }
+}
+
+/// A repeat has its number behind the case and the client; the first one has none.
+fn cell_id(case: &str, client: &str, repeat: u32) -> String {
+    match repeat {
+        1 => id::cell(&[case, client]),
+        n => id::cell(&[case, client, &format!("r{n}")]),
     }
 }

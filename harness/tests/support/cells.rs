@@ -141,7 +141,7 @@ pub(crate) fn odd(habit: &str) -> Client {
 pub(crate) fn job(id: &str, plan: Plan, client: Client) -> CellJob {
     CellJob {
         id: id.to_owned(),
-        plan,
+        plan: Arc::new(plan),
         client: Arc::new(client),
         repeat: 1,
     }

@@ -31,4 +31,67 @@ pub const TAGS: &[(&str, &str)] = &[
     ("timeout", "the client's own patience"),
     ("budget", "how many requests a call may cost"),
     ("wait", "how long the client waits before it sends again"),
+    // The rows of the requirements: what right clients are told from wrong ones by.
+    (
+        "R1",
+        "redirects to a closed port, in a loop, to another origin",
+    ),
+    (
+        "R2",
+        "RST and FIN at every point of a connection, a request and an answer",
+    ),
+    (
+        "R3",
+        "bodies that drip or have no end, those of errors above all",
+    ),
+    (
+        "R4",
+        "a gateway's bare 502, 503 or 504, which the API did not give",
+    ),
+    ("R5", "Retry-After in every form"),
+    (
+        "R6",
+        "429 for causes that waiting ends, and for causes that it does not",
+    ),
+    (
+        "R7",
+        "statuses that are worth a second request, and those that never are",
+    ),
+    ("R8", "failures to connect and to look a name up"),
+    ("R9", "work that is submitted and asked after"),
+    (
+        "R10",
+        "outcomes that nobody knows, and how they are found out",
+    ),
+    ("R11", "idempotency keys, and what their receiver keeps"),
+    ("R12", "backoff and its jitter"),
+    ("R13", "budgets of attempts, waits and retries"),
+    ("R14", "layers of retries that multiply"),
+    (
+        "R15",
+        "timeouts of connecting, of silence, and of the whole call",
+    ),
+    (
+        "R16",
+        "calls that are cancelled, and whether the server sees it",
+    ),
+    (
+        "R17",
+        "lists of events that break off, go on, or tell of an error",
+    ),
+    ("R18", "the limits of a server as it keeps them"),
+    (
+        "R19",
+        "so many calls at once, and those that wait for their turn",
+    ),
+    ("R20", "circuit breakers"),
+    ("R21", "batches of which a part fails"),
+    ("R22", "clients that are killed and started again"),
+    ("R23", "hedged requests"),
+    ("R24", "webhooks that are delivered twice"),
+    (
+        "R25",
+        "causes that must not be lost on the way to the caller",
+    ),
+    ("R26", "what a user is told meanwhile"),
 ];

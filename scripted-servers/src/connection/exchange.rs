@@ -70,6 +70,11 @@ pub(crate) enum Part {
     /// The same, with silence behind it that only the client ends; it counts if the
     /// client has met that.
     Silence,
+    /// Waiting for the acknowledgement of a FIN.
+    Fin {
+        /// Nothing else was in flight when it was sent.
+        alone: bool,
+    },
 }
 
 impl Exchange {

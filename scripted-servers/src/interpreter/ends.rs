@@ -97,13 +97,14 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Sends FIN and waits until it is acknowledged.
+    /// Sends FIN and waits until it is acknowledged. The cell can end meanwhile; what
+    /// is known then proves it all the same.
     pub(super) async fn fin(&mut self, proof: Option<Proof>) -> Result<(), Stop> {
         let exchange = self.current();
         self.count_arrived();
         let since = self.now();
         self.tell_of(exchange, What::Ended { how: Ending::Fin });
-        let only_fin_is_out = self.transport.unacknowledged() == 0;
+        let alone = self.transport.unacknowledged() == 0;
         if !self.transport.finish() {
             self.peer_has_ended(Ending::Reset);
             return Err(Stop::Gone);
@@ -112,22 +113,13 @@ impl<T: Transport> Connection<T> {
         self.underway = proof.map(|proof| Underway {
             exchange,
             proof,
-            part: Part::Acknowledgement("FIN acknowledged"),
+            part: Part::Fin { alone },
             since,
         });
         let outcome = self.acknowledged().await;
-        if outcome.is_err() && only_fin_is_out && self.transport.was_reset_open() {
-            // The kernel sent the FIN, as the connection was whole then, and acknowledges
-            // nothing once it has met a RST.
-            if let Some(underway) = self.underway.take() {
-                let proof = Some(underway.proof);
-                self.fired(exchange, proof, "FIN sent, and answered by RST", since);
-            }
-        }
-        outcome?;
-        // Cut off by the facts: the acknowledgement has come.
+        // Cut off by the facts: the acknowledgement has come, or a RST.
         self.cut_off();
-        Ok(())
+        outcome
     }
 
     /// After the own FIN: bytes that still come are counted, once they have

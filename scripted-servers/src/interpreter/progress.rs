@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::expectation::wants_content;
 use super::{ABORTED_BEFORE_SILENCE, LEFT_BEFORE_A_PART, LEFT_BEFORE_RESET, LEFT_BEFORE_SILENCE};
-use crate::connection::{Connection, Part, Proof, Underway, micros};
+use crate::connection::{Connection, Part, Proof, micros};
 use crate::event::{Ending, Lane, What};
 use crate::route::path_of;
 use crate::transport::Transport;
@@ -205,15 +205,17 @@ impl<T: Transport> Connection<T> {
                 let fact = format!("ended from outside while the server was {doing}");
                 self.fired(exchange, proof, &fact, since);
             }
-            Part::Acknowledgement(_) | Part::Silence => match self.has_come(&underway.part) {
-                Some(fact) => {
-                    self.fired(exchange, proof, fact, since);
-                    self.end_script();
+            Part::Acknowledgement(_) | Part::Silence | Part::Fin { .. } => {
+                match self.has_come(&underway.part) {
+                    Some(fact) => {
+                        self.fired(exchange, proof, fact, since);
+                        self.end_script();
+                    }
+                    // A kernel holds it back for a while, and longer while it is kept from
+                    // sending. It may come while the rest is read.
+                    None => self.underway = Some(underway),
                 }
-                // A kernel holds it back for a while, and longer while it is kept from
-                // sending. It may come while the rest is read.
-                None => self.underway = Some(underway),
-            },
+            }
         }
     }
 
@@ -223,7 +225,18 @@ impl<T: Transport> Connection<T> {
             Part::Doing(_) => None,
             Part::Acknowledgement(fact) => (self.transport.unacknowledged() == 0).then_some(*fact),
             Part::Silence => self.left_before_silence(),
+            Part::Fin { alone } => self.took_the_fin(*alone),
         }
+    }
+
+    /// What proves that the FIN was sent. The kernel sent it, as the connection was
+    /// whole then, and acknowledges nothing once it has met a RST.
+    fn took_the_fin(&self, alone: bool) -> Option<&'static str> {
+        if self.transport.unacknowledged() == 0 {
+            return Some("FIN acknowledged");
+        }
+        let answered = alone && self.transport.was_reset_open();
+        answered.then_some("FIN sent, and answered by RST")
     }
 
     /// How the client met the silence behind what was sent, though it left before

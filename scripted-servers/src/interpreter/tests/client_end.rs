@@ -271,3 +271,39 @@ fn a_client_that_aborts_at_the_sight_of_the_bytes_has_met_the_silence_behind_the
         assert_eq!(fired_events(&what), fired, "{act:?} of {sent}");
     }
 }
+
+/// Bun answered the FIN by RST and ended before the server had another turn.
+#[test]
+fn a_fin_that_is_answered_by_rst_was_sent_also_where_the_client_ends_at_once() {
+    for (resets, fired) in [(true, 1), (false, 0)] {
+        let steps = vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::Fired("closed"),
+            WireStep::End(End::Close),
+        ];
+        let what = in_jumping_time(async {
+            let mut scene = scene(Step::new(WireProgram {
+                steps,
+                answer: None,
+                ..WireProgram::default()
+            }));
+            let mut says = REQUEST.iter().copied().collect();
+            scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+            scene.memory.delay_acknowledgements();
+            let ended_at = Duration::from_secs(1);
+            tokio::select! {
+                biased;
+                _busy = scene.clock.sleep_until(ended_at) => {}
+                () = live(&mut scene.line, ConnectionAct::Serve, 0) => panic!("it ended"),
+            }
+            if resets {
+                scene.memory.act(Act::Reset, &mut says);
+            }
+            scene.cell.set_over(ended_at);
+            drain(&mut scene.line, ConnectionAct::Serve).await;
+            let events = scene.record.events().into_iter();
+            events.map(|event| event.what).collect::<Vec<_>>()
+        });
+        assert_eq!(fired_events(&what), fired);
+    }
+}

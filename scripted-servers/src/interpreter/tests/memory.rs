@@ -130,7 +130,7 @@ impl Memory {
         self.state().on_bytes = acts;
     }
 
-    /// The peer's kernel acknowledges what its process has read, and no more.
+    /// The peer's kernel acknowledges what its process has read, and no FIN.
     pub(super) fn delay_acknowledgements(&self) {
         self.state().late_acks = true;
     }
@@ -254,7 +254,7 @@ impl Transport for Memory {
     fn unacknowledged(&self) -> u64 {
         let state = self.state();
         match state.late_acks {
-            true => state.untaken() as u64,
+            true => state.untaken() as u64 + u64::from(state.server_fin),
             false => state.untaken().saturating_sub(WINDOW) as u64,
         }
     }
