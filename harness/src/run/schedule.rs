@@ -103,7 +103,8 @@ struct Schedule<'a> {
     holding: BTreeSet<usize>,
     /// Cells under way, and when each is given up.
     under_way: BTreeMap<usize, Duration>,
-    /// Threads of cells, those that were given up left out.
+    /// Threads of cells, those that were given up left out. A thread that has ended
+    /// keeps its stack until it is joined.
     threads: BTreeMap<usize, JoinHandle<()>>,
     clock: Arc<dyn Clock>,
     tell: mpsc::UnboundedSender<Message>,
@@ -179,6 +180,7 @@ impl Schedule<'_> {
             }
             Message::Done(index, done) => {
                 self.holding.remove(&index);
+                self.join_ended();
                 let known = self.under_way.remove(&index).is_some();
                 if let (true, Some(done)) = (known, done) {
                     (self.seen)(RunEvent::Finished {
@@ -188,6 +190,16 @@ impl Schedule<'_> {
                     self.results[index] = Some(*done);
                 }
             }
+        }
+    }
+
+    fn join_ended(&mut self) {
+        for (_, thread) in self
+            .threads
+            .extract_if(.., |_, thread| thread.is_finished())
+        {
+            // A cell's thread catches its panics.
+            let _ = thread.join();
         }
     }
 

@@ -67,6 +67,10 @@ impl<T: Transport> Run<'_, T> {
         if sent && how == IdleEnd::Reset && self.line.is_left_idle() {
             self.leave(proof, "the client had ended it by then", self.line.due());
         }
+        if self.line.has_vanished() {
+            self.line.peer_has_ended(Ending::Reset);
+            return Ok(After::Ended);
+        }
         self.let_go();
         Ok(After::Keep)
     }
@@ -110,7 +114,17 @@ impl<T: Transport> Connection<T> {
 
     /// Whether the peer ended the connection and has begun no other request.
     fn is_left_idle(&self) -> bool {
-        self.pending.is_empty() && self.transport.unread() == 0 && self.transport.ending().is_some()
+        let ended = self.transport.ending().is_some() || self.has_vanished();
+        self.pending.is_empty() && self.transport.unread() == 0 && ended
+    }
+
+    /// Whether the peer's RST came while this socket was deaf: nobody is there any
+    /// more, nothing is on its way, and a RST is not sent again.
+    fn has_vanished(&self) -> bool {
+        self.transport.ending().is_none()
+            && self.transport.peer() == Peer::Gone
+            && self.transport.coming() == Some(0)
+            && self.transport.unread() == 0
     }
 
     fn is_taken(&mut self) -> bool {
@@ -187,6 +201,7 @@ impl<T: Transport> Connection<T> {
                     return self.answer_late_bytes_by_reset().await.map(|()| true);
                 }
                 IdleEnd::Reset if self.reset_if_idle(proof) => return Ok(true),
+                IdleEnd::Reset if self.has_vanished() => return Ok(false),
                 // Something came in between; it is seen on one of the next rounds.
                 IdleEnd::Reset => at = self.now() + Duration::from_millis(1),
             }

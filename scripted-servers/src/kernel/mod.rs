@@ -215,7 +215,8 @@ pub(crate) fn deafen(socket: impl AsFd) -> io::Result<()> {
     SockRef::from(&socket).attach_filter(&[SockFilter::new(RETURN, 0, 0, 0)])
 }
 
-/// Undoes [`deafen`]; what was dropped is sent again by the peer's kernel.
+/// Undoes [`deafen`]; what was dropped is sent again by the peer's kernel, except a
+/// RST.
 pub(crate) fn hear(socket: impl AsFd) -> io::Result<()> {
     SockRef::from(&socket).detach_filter()
 }

@@ -307,3 +307,48 @@ fn a_fin_that_is_answered_by_rst_was_sent_also_where_the_client_ends_at_once() {
         assert_eq!(fired_events(&what), fired);
     }
 }
+
+/// Bun's RST came while the socket was deaf, and the server looked for it to the end.
+#[test]
+fn a_rst_that_comes_while_nothing_is_heard_has_ended_the_idle_connection() {
+    let steps = vec![
+        WireStep::ReadUntil(RequestPoint::Request),
+        WireStep::Send(b"answer".as_slice().into()),
+        WireStep::SendWhenIdle(Duration::from_millis(50), b"more".as_slice().into()),
+        WireStep::Fired("ended"),
+        WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Reset),
+    ];
+    in_jumping_time(async {
+        let mut scene = scene(Step::new(WireProgram {
+            steps,
+            answer: None,
+            ..WireProgram::default()
+        }));
+        let mut says = REQUEST.iter().copied().collect();
+        scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+        scene.memory.on_deaf(vec![Act::Reset]);
+        let reads = scene
+            .memory
+            .clone()
+            .play(Vec::new(), vec![(10, Act::Read(6)), (45, Act::Read(4))]);
+        let served = live(&mut scene.line, ConnectionAct::Serve, 0);
+        let patience = tokio::time::timeout(Duration::from_secs(1), async {
+            tokio::join!(reads, served)
+        });
+        patience.await.unwrap();
+        read_out(&mut scene.line).await;
+        let events = scene.record.events().into_iter();
+        let what: Vec<What> = events.map(|event| event.what).collect();
+        assert_eq!(fired_events(&what), 1, "{what:?}");
+        let has = |one: &What| {
+            matches!(
+                one,
+                What::PeerEnded {
+                    how: crate::event::Ending::Reset,
+                    ..
+                }
+            )
+        };
+        assert!(what.iter().any(has), "{what:?}");
+    });
+}

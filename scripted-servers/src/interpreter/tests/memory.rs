@@ -52,6 +52,8 @@ struct State {
     late_acks: bool,
     /// What the peer does as soon as bytes come.
     on_bytes: Vec<Act>,
+    /// What it does as soon as the server hears nothing.
+    on_deaf: Vec<Act>,
     server_fin: bool,
     server_reset: bool,
     deaf: bool,
@@ -116,6 +118,8 @@ impl Memory {
                 state.reset_open = state.peer_reset && !state.peer_fin;
                 state.peer_fin = true;
             }
+            // A RST that is not heard is not sent again.
+            Act::Reset if state.deaf => state.peer_gone = true,
             Act::Reset => {
                 state.peer_gone = true;
                 state.peer_reset = true;
@@ -128,6 +132,11 @@ impl Memory {
     /// turn.
     pub(super) fn on_bytes(&self, acts: Vec<Act>) {
         self.state().on_bytes = acts;
+    }
+
+    /// The peer does this as soon as the server hears nothing.
+    pub(super) fn on_deaf(&self, acts: Vec<Act>) {
+        self.state().on_deaf = acts;
     }
 
     /// The peer's kernel acknowledges what its process has read, and no FIN.
@@ -285,7 +294,13 @@ impl Transport for Memory {
     }
 
     fn deafen(&mut self) {
-        self.state().deaf = true;
+        let mut state = self.state();
+        state.deaf = true;
+        let acts = std::mem::take(&mut state.on_deaf);
+        drop(state);
+        for act in acts {
+            self.act(act, &mut VecDeque::new());
+        }
     }
 
     fn hear(&mut self) {
