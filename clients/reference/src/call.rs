@@ -240,7 +240,10 @@ impl Client {
     ) -> Ended {
         let Some(pass) = self.breaker.admit(clock::now()) else {
             let note = "the server has failed too often, and is left alone";
-            return Err(Failure::new(Kind::BreakerOpen, note));
+            return Err(Failure {
+                sent_before: history.sent,
+                ..Failure::new(Kind::BreakerOpen, note)
+            });
         };
         let ended = if self.defects.has(Defect::SharesAbortTimer) {
             self.hops(request, patience, history)

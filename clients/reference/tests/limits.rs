@@ -254,6 +254,24 @@ fn an_open_breaker_leaves_a_call_the_answer_that_it_had() {
 }
 
 #[test]
+fn an_upload_that_a_breaker_ends_does_not_say_that_nothing_was_sent() {
+    let limits = Limits {
+        breaker_failures: Some(1),
+        ..short_waits()
+    };
+    let session = answer(201, "Location: /session\r\n", "");
+    let server = Server::start(vec![Act::Send(session), status(503)]);
+    let mut calls = post(&server);
+    calls[0].resumable = true;
+    let messages = make(calls, limits, &Defects::default());
+    let seen = server.seen().len();
+    assert_eq!(
+        (shown(&messages).as_str(), seen),
+        ("EARLIER_REQUEST_SENT", 2)
+    );
+}
+
+#[test]
 fn a_second_copy_is_for_slow_answers_of_what_may_arrive_twice() {
     let after = |ms| Limits {
         hedge_after_ms: Some(ms),
