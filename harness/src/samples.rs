@@ -26,6 +26,7 @@ pub(crate) fn verdict(verdict: Verdict, delivered: &[(&str, u64)]) -> CellVerdic
         outcome: Outcome::Success,
         calls: vec![CallVerdict {
             id: 1,
+            beside: 0,
             shown: "200, 0 bytes".to_owned(),
             code: None,
             code_at: None,

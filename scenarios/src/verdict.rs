@@ -240,6 +240,10 @@ impl CellVerdict {
 pub struct CallVerdict {
     /// Its number.
     pub id: u32,
+    /// Calls that follow each other with the same number were made at the same time, so
+    /// that chance decides which of them ended how; 0: it was made alone.
+    #[serde(default, skip_serializing_if = "is_alone")]
+    pub beside: u32,
     /// What the client showed, in words: `200, 3 bytes`, `ECONNRESET: read ...`.
     pub shown: String,
     /// The code of the first error in the chain that has one.
@@ -262,4 +266,9 @@ pub struct CallVerdict {
     pub delivered: u64,
     /// Effects of this call, over all names.
     pub applied: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_alone(beside: &u32) -> bool {
+    *beside == 0
 }

@@ -353,6 +353,33 @@ limits: {{ redirects: 5 }}
 }
 
 #[test]
+fn each_limit_is_an_ability_that_is_needed() {
+    let text = format!(
+        r#"
+servers: {{ api: {{ script: [ {{ applies: x, respond: {{ status: 503 }} }} ] }} }}
+calls: [ {{ url: "{{api}}/{{n}}", repeat: 100, at_once: 8 }} ]
+limits:
+  {{ layers: {{ gateway: 1, sdk: 2 }}, per_attempt: 1s, backoff: 500ms, backoff_cap: 30s, jitter: full,
+    retry_after_cap: 30s, wait: 60s, retry_share: 10, in_flight: 4, queue: 30, breaker_failures: 5,
+    breaker_open: 1s, hedge_after: 200ms, error_body: 2KiB }}
+{HONEST}"#
+    );
+    let plan = plan(&text);
+    let layers = plan.limits.layers.iter();
+    let layers: Vec<_> = layers
+        .map(|layer| (layer.name.as_str(), layer.retries))
+        .collect();
+    assert_eq!(layers, [("gateway", 1), ("sdk", 2)]);
+    assert_eq!(plan.limits.error_body, Some(2048));
+    assert_eq!(plan.limits.backoff_cap, Some(Duration::from_secs(30)));
+    let told: BTreeSet<_> = plan.limits.abilities().collect();
+    assert_eq!(told.len(), 14);
+    let work = [Ability::Literal, Ability::Calls, Ability::AtOnce];
+    let needs: BTreeSet<_> = told.into_iter().chain(work).collect();
+    assert_eq!(plan.needs, needs);
+}
+
+#[test]
 fn which_statuses_are_sent_again_is_a_sweep() {
     let plans = plans(
         r#"

@@ -109,24 +109,91 @@ pub enum Body {
     File(String),
 }
 
-/// What a client is told to keep to.
+/// What a client is told to keep to. It is told only what its manifest says it can be
+/// told, so a kit passes over what it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Sends a call, the first included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
+    /// Layers that send again, each what the one below it gives up; outermost first.
+    /// They take the place of `attempts`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
     /// Timeout of connecting, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_ms: Option<u64>,
     /// Timeout without a byte, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<u64>,
+    /// Timeout of one attempt, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_attempt_ms: Option<u64>,
     /// Timeout of a call, all attempts together, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_ms: Option<u64>,
     /// Redirect hops followed; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirects: Option<u32>,
+    /// The first wait between two attempts, milliseconds; each further one is twice as
+    /// long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff_ms: Option<u64>,
+    /// The longest such wait, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff_cap_ms: Option<u64>,
+    /// How much of such a wait is left to chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
+    /// The longest Retry-After that is waited for, milliseconds; beyond it the client
+    /// gives up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_cap_ms: Option<u64>,
+    /// All waits of a call together, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+    /// Retries per hundred calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_share: Option<u32>,
+    /// Calls that are open at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<u32>,
+    /// Calls that wait for that; one more is given up at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<u32>,
+    /// Failures in a row after which nothing is sent for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaker_failures: Option<u32>,
+    /// For how long, milliseconds; then one request is sent as a probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaker_open_ms: Option<u64>,
+    /// How long an answer is waited for before a second copy is sent, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hedge_after_ms: Option<u64>,
+    /// Bytes of the content of an answer that are read when it is no success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_body: Option<u64>,
+}
+
+/// A layer that sends again what the one below it gives up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Its name.
+    pub name: String,
+    /// How often it sends again.
+    pub retries: u32,
+}
+
+/// How much of a wait is left to chance, so that clients do not return in step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Jitter {
+    /// All of it: from nothing to the whole wait.
+    Full,
+    /// The second half: from half of the wait to all of it.
+    Equal,
+    /// Nothing: the whole wait.
+    None,
 }
 
 /// A later line on stdin.

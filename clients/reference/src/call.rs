@@ -5,18 +5,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use client_kit::messages::{Messages, State};
-use client_kit::protocol::{Call, Limits, Message, Report};
+use client_kit::protocol::{Call, Limits};
 
+use crate::breaker::{Breaker, End};
+use crate::budget::Budget;
 use crate::cancel::Token;
+use crate::clock;
 use crate::connection::Connection;
 use crate::defects::{Defect, Defects};
 use crate::exchange::{Answer, Terms, exchange};
 use crate::failure::{Failure, Kind};
+use crate::hedge;
+use crate::limiter::{Limiter, Open};
 use crate::listening::Listening;
 use crate::policy::{Patience, Policy};
 use crate::pool::Pool;
 use crate::redirect;
-use crate::report;
+use crate::reporter::Reporter;
 use crate::request::Request;
 use crate::retry::{self, Ended};
 
@@ -24,6 +29,9 @@ use crate::retry::{self, Ended};
 pub(crate) struct Client {
     pub(crate) policy: Policy,
     pub(crate) defects: Defects,
+    limiter: Limiter,
+    budget: Budget,
+    breaker: Breaker,
     pool: Mutex<Pool>,
     /// Connections of cancelled calls, which a good client does not have.
     abandoned: Mutex<Vec<Connection>>,
@@ -36,14 +44,21 @@ pub(crate) struct History {
     pub(crate) sent: u32,
     /// In this attempt, before the current hop.
     hops: u32,
+    /// All waits of the call.
+    pub(crate) waited: Duration,
     /// Where the answer is a list of events, what the caller got of it.
     listening: Option<Listening>,
 }
 
 impl Client {
     pub(crate) fn new(limits: &Limits, defects: Defects) -> Self {
+        let policy = Policy::new(limits, &defects);
+        let retries_earn = defects.has(Defect::CountsRetriesAsCalls);
         Self {
-            policy: Policy::new(limits, &defects),
+            limiter: Limiter::new(policy.in_flight, policy.queue),
+            budget: Budget::new(policy.retry_share, retries_earn),
+            breaker: Breaker::new(policy.breaker),
+            policy,
             defects,
             pool: Mutex::default(),
             abandoned: Mutex::default(),
@@ -60,37 +75,62 @@ impl Client {
             events: None,
         };
         messages.progress(call.id, State::Pending)?;
-        let ended = match Request::of(call) {
-            Ok(request) if call.resumable => self.upload(&request, token, &mut reporter)?,
-            Ok(request) => {
-                let listening = call.stream.as_ref().map(Listening::to);
-                self.attempts(&request, token, listening, &mut reporter)?
+        let patience = self.policy.patience(token);
+        let ended = match self.enter(call, &patience) {
+            // The place is kept to the end of the call.
+            Ok((request, _open)) => {
+                self.budget.earn();
+                self.make(call, &request, patience, &mut reporter)?
             }
             Err(failure) => Err(failure),
         };
         reporter.end(&ended, &self.defects)
     }
 
+    /// A call that can be sent, once its turn has come.
+    fn enter(&self, call: &Call, patience: &Patience) -> Result<(Request, Open<'_>), Failure> {
+        Ok((Request::of(call)?, self.limiter.enter(patience)?))
+    }
+
+    fn make(
+        &self,
+        call: &Call,
+        request: &Request,
+        patience: Patience,
+        reporter: &mut Reporter<'_>,
+    ) -> io::Result<Ended> {
+        if call.resumable {
+            return self.upload(request, &patience, reporter);
+        }
+        let listening = call.stream.as_ref().map(Listening::to);
+        self.attempts(request, patience, listening, reporter)
+    }
+
     fn attempts(
         &self,
         request: &Request,
-        token: &Token,
+        mut patience: Patience,
         listening: Option<Listening>,
         reporter: &mut Reporter<'_>,
     ) -> io::Result<Ended> {
-        let mut patience = self.policy.patience(token);
+        let token = patience.token.clone();
         let repeatable = request.may_arrive_twice(&self.defects);
         let mut history = History {
             listening,
             ..History::default()
         };
         let mut again = None;
+        let mut before = None;
         reporter.messages.progress(reporter.call, State::Working)?;
         let mut done = 0_u32;
         loop {
             done = done.saturating_add(1);
             let ended = self.attempt(again.as_ref().unwrap_or(request), &patience, &mut history);
             let ended = self.listened(ended, &history);
+            if is_held_back(&ended) {
+                // What came before it says more of the call.
+                return Ok(before.unwrap_or(ended));
+            }
             let begun = ended.as_ref().is_err_and(|failure| failure.answered);
             if begun && self.defects.has(Defect::AnnouncesSuccessEarly) {
                 reporter
@@ -98,19 +138,24 @@ impl Client {
                     .progress(reporter.call, State::Succeeded)?;
             }
             reporter.events = history.listening.as_ref().map(Listening::ids);
-            let wait = self.wait(repeatable, &ended, done, &patience);
-            let Some(wait) = wait.filter(|_| self.may_begin_again(&history)) else {
+            let wait = if self.may_begin_again(&history) {
+                self.wait(repeatable, &ended, done, &history, &patience)
+            } else {
+                None
+            };
+            let Some(wait) = wait else {
                 return Ok(ended);
             };
             if self.defects.has(Defect::ReportsBeforeTheRetry) {
                 reporter.end(&ended, &self.defects)?;
             }
+            before = Some(ended);
             again = Some(request.again(done, &self.defects));
             reporter.earlier_sent = history.sent > 0;
             reporter.messages.progress(reporter.call, State::Retrying)?;
-            self.sleep(wait, &patience);
+            self.sleep(wait, &patience, &mut history);
             if self.defects.has(Defect::TotalForEachAttempt) {
-                patience = self.policy.patience(token);
+                patience = self.policy.patience(&token);
             }
             if token.is_cancelled() && self.defects.has(Defect::RetriesWhatWasCancelled) {
                 // Whoever takes a cancel for a failure asks nobody any more.
@@ -141,9 +186,10 @@ impl Client {
     }
 
     /// Waits between two attempts.
-    pub(crate) fn sleep(&self, wait: Duration, patience: &Patience) {
+    pub(crate) fn sleep(&self, wait: Duration, patience: &Patience, history: &mut History) {
+        history.waited = history.waited.saturating_add(wait);
         if self.defects.has(Defect::SleepsThroughCancel) {
-            crate::clock::sleep(wait);
+            clock::sleep(wait);
         } else {
             patience.token.sleep(wait);
         }
@@ -164,25 +210,52 @@ impl Client {
         }
     }
 
-    /// How long to wait before a request is sent again; none: it is not.
+    /// How long to wait before a request is sent again; none: it is not. What the
+    /// retry costs is paid.
     pub(crate) fn wait(
         &self,
         repeatable: bool,
         ended: &Ended,
         done: u32,
+        history: &History,
         patience: &Patience,
     ) -> Option<Duration> {
-        retry::decide(repeatable, ended, done, &self.defects)
-            .filter(|wait| done < self.policy.attempts && patience.allows(*wait))
+        let retry = self.policy.layers.retry(done)?;
+        let wait = retry::decide(repeatable, ended, retry, &self.policy, &self.defects)?;
+        let waited = if self.defects.has(Defect::ForgetsEarlierWaits) {
+            Duration::ZERO
+        } else {
+            history.waited
+        };
+        let within = self.policy.wait.is_none_or(|most| waited + wait <= most);
+        (within && patience.allows(wait) && self.budget.spend()).then_some(wait)
     }
 
-    /// Sends the request and follows redirects.
+    /// One attempt, if the server may be asked at all.
     pub(crate) fn attempt(
         &self,
         request: &Request,
         patience: &Patience,
         history: &mut History,
     ) -> Ended {
+        let Some(pass) = self.breaker.admit(clock::now()) else {
+            let note = "the server has failed too often, and is left alone";
+            return Err(Failure {
+                sent_before: history.sent,
+                ..Failure::new(Kind::BreakerOpen, note)
+            });
+        };
+        let ended = if self.defects.has(Defect::SharesAbortTimer) {
+            self.hops(request, patience, history)
+        } else {
+            self.hops(request, &self.policy.of_attempt(patience), history)
+        };
+        self.breaker.ended(&pass, health(&ended), clock::now());
+        ended
+    }
+
+    /// Sends the request and follows redirects.
+    fn hops(&self, request: &Request, patience: &Patience, history: &mut History) -> Ended {
         if patience.token.is_cancelled() && !self.defects.has(Defect::SleepsThroughCancel) {
             return Err(Failure::cancelled());
         }
@@ -226,10 +299,25 @@ impl Client {
             // The copy counts for nothing; nobody knows that it was sent.
             let _ = self.send_once(request, patience, None);
         }
-        let sent = self.send_once(request, patience, history.listening.as_mut());
+        let hedged = self.policy.hedge_after.filter(|_| {
+            let twice = request.may_arrive_twice(&self.defects);
+            history.listening.is_none() && (twice || self.defects.has(Defect::HedgesPosts))
+        });
+        let (sent, copies) = match hedged {
+            None => {
+                let listening = history.listening.as_mut();
+                (self.send_once(request, patience, listening), 1)
+            }
+            Some(after) => {
+                let raced = hedge::race(after, &patience.token, |token| {
+                    self.send_once(request, &patience.with(token), None)
+                });
+                (raced.ended.map_err(worst), raced.copies)
+            }
+        };
         let (sent_before, hops_before) = (history.sent, history.hops);
         if sent.as_ref().map_or_else(|failure| failure.sent, |_| true) {
-            history.sent += 1;
+            history.sent += copies;
             history.hops += 1;
         }
         sent.map_err(|failure| Failure {
@@ -258,7 +346,9 @@ impl Client {
         };
         let answer = exchange(&mut connection, request, terms, listening);
         let cancelled = matches!(&answer, Err(failure) if failure.kind == Kind::Cancelled);
-        if cancelled && self.defects.has(Defect::ReadsOnAfterCancel) {
+        let reads_on = self.defects.has(Defect::ReadsOnAfterCancel)
+            || self.defects.has(Defect::KeepsTheSlowerCopy);
+        if cancelled && reads_on {
             let mut abandoned = self.abandoned.lock();
             let abandoned = abandoned.as_mut().map_err(|_| ());
             if let Ok(abandoned) = abandoned {
@@ -279,40 +369,23 @@ impl Client {
     }
 }
 
-/// Reports a call.
-pub(crate) struct Reporter<'a> {
-    pub(crate) call: u32,
-    pub(crate) messages: &'a Messages,
-    reported: bool,
-    /// Whether an attempt before the last one was sent.
-    pub(crate) earlier_sent: bool,
-    /// Of a list of events, those that the caller was given.
-    events: Option<Vec<String>>,
+/// Whether the client itself sent nothing, for the server's sake.
+fn is_held_back(ended: &Ended) -> bool {
+    matches!(ended, Err(failure) if failure.kind == Kind::BreakerOpen)
 }
 
-impl Reporter<'_> {
-    /// Says how the call ended. Only the first time: what comes after a report
-    /// nobody is told.
-    fn end(&mut self, ended: &Ended, defects: &Defects) -> io::Result<()> {
-        if std::mem::replace(&mut self.reported, true) {
-            return Ok(());
-        }
-        let good = ended
-            .as_ref()
-            .is_ok_and(|answer| matches!(answer.status, 200..=299));
-        let state = if good {
-            State::Succeeded
-        } else {
-            State::Failed
-        };
-        self.messages.progress(self.call, state)?;
-        let claim = report::claim(ended, self.earlier_sent);
-        let shown = report::shown(ended, defects);
-        self.messages.send(&Message::Report(Report {
-            call: self.call,
-            shown,
-            claim,
-            events: self.events.clone(),
-        }))
+/// What an attempt says of the server.
+fn health(ended: &Ended) -> End {
+    match ended {
+        Ok(answer) if matches!(answer.status, 500..=599) => End::Bad,
+        Ok(_) => End::Good,
+        Err(failure) if failure.kind == Kind::Cancelled => End::Unknown,
+        Err(_) => End::Bad,
     }
+}
+
+/// Of the failures of several copies one that was sent, as that speaks for the call.
+fn worst(failures: Vec<Failure>) -> Failure {
+    let worst = failures.into_iter().max_by_key(|failure| failure.sent);
+    worst.unwrap_or_else(|| Failure::new(Kind::Closed, "no copy told how it ended"))
 }

@@ -4,35 +4,23 @@
 //! in the moment in which its caller says so, whatever it waits for.
 
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use client_kit::session::Controls;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use crate::clock;
-use crate::clock::timespec;
+use crate::signal::{self, Signal};
 
 /// One call's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Token(Arc<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
-    cancelled: AtomicBool,
-    /// Becomes readable when the call is cancelled. None where the machine gives
-    /// no descriptor; then a cancel is seen at the next look.
-    woken: Option<OwnedFd>,
-}
-
-impl Default for Inner {
-    fn default() -> Self {
-        Self {
-            cancelled: AtomicBool::new(false),
-            woken: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok(),
-        }
-    }
+    cancelled: Signal,
+    /// Parts of the call, which end with it.
+    children: Mutex<Vec<Weak<Inner>>>,
 }
 
 impl Token {
@@ -49,44 +37,54 @@ impl Token {
         token
     }
 
+    /// The token of a part of the call: it ends with the call, or alone.
+    pub(crate) fn child(&self) -> Self {
+        let child = Self::default();
+        self.0.children().push(Arc::downgrade(&child.0));
+        // A cancel that came meanwhile may have missed it.
+        if self.is_cancelled() {
+            child.cancel();
+        }
+        child
+    }
+
+    /// The call, or this part of it, is not wanted any more.
+    pub(crate) fn cancel(&self) {
+        self.0.cancel();
+    }
+
     /// Whether the caller wants the call no more.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::SeqCst)
+        self.0.cancelled.is_set()
+    }
+
+    /// What is set when it is cancelled.
+    pub(crate) fn signal(&self) -> &Signal {
+        &self.0.cancelled
     }
 
     /// What becomes readable when it is cancelled.
     pub(crate) fn woken(&self) -> Option<&OwnedFd> {
-        self.0.woken.as_ref()
+        self.0.cancelled.woken()
     }
 
     /// Waits so long, or until the call is cancelled.
     pub(crate) fn sleep(&self, wait: Duration) {
-        let until = clock::now() + wait;
-        while !self.is_cancelled() {
-            let left = until.saturating_duration_since(clock::now());
-            if left.is_zero() {
-                break;
-            }
-            let Some(woken) = self.woken() else {
-                clock::sleep(left);
-                break;
-            };
-            // An interrupted wait is looked at again; nothing else goes wrong here.
-            let _ = poll(
-                &mut [PollFd::new(woken, PollFlags::IN)],
-                Some(&timespec(left)),
-            );
-        }
+        signal::wait(&[self.signal()], Some(clock::now() + wait));
     }
 }
 
 impl Inner {
     fn cancel(&self) {
-        self.cancelled.store(true, Ordering::SeqCst);
-        if let Some(woken) = &self.woken {
-            // Full means that it is readable already.
-            let _ = rustix::io::write(woken, &1_u64.to_ne_bytes());
+        self.cancelled.set();
+        let children = std::mem::take(&mut *self.children());
+        for child in children.iter().filter_map(Weak::upgrade) {
+            child.cancel();
         }
+    }
+
+    fn children(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Self>>> {
+        self.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -124,5 +122,15 @@ mod tests {
             sleeper.join().unwrap();
         });
         assert!(token.is_cancelled());
+    }
+
+    #[test]
+    fn a_part_ends_with_its_call_or_alone() {
+        let token = Token::default();
+        let (alone, other) = (token.child(), token.child());
+        alone.cancel();
+        assert!(alone.is_cancelled() && !token.is_cancelled() && !other.is_cancelled());
+        token.cancel();
+        assert!(other.is_cancelled() && token.child().is_cancelled());
     }
 }

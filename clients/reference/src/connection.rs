@@ -28,6 +28,8 @@ pub(crate) enum Stop {
     Broken(io::Error),
     /// Nothing moved within the idle limit.
     Idle,
+    /// The attempt is over its limit.
+    Attempt,
     /// The call is over its limit.
     Total,
     /// The extra limit of this wait is reached.
@@ -73,7 +75,7 @@ impl Connection {
         }
         let mut last = None;
         for address in addresses {
-            let left = nearest(patience.connect, patience.left());
+            let left = nearest(patience.connect, patience.left_of_attempt());
             let stream = match left {
                 None => TcpStream::connect(address),
                 Some(Duration::ZERO) => Err(ErrorKind::TimedOut.into()),
@@ -137,7 +139,7 @@ impl Connection {
         most: usize,
     ) -> Result<(), Stop> {
         let mut piece = vec![0; most.min(PIECE)];
-        reached(patience.deadline, enough)?;
+        reached(patience, enough)?;
         loop {
             match self.stream.read(&mut piece) {
                 Ok(0) => return Err(self.broken.take().map_or(Stop::Closed, Stop::Broken)),
@@ -182,13 +184,14 @@ impl Connection {
             for (limit, stop) in [
                 (enough, Stop::Enough),
                 (patience.deadline, Stop::Total),
+                (patience.attempt_ends, Stop::Attempt),
                 (idle, Stop::Idle),
             ] {
                 if limit.is_some_and(|limit| limit <= now) {
                     return Err(stop);
                 }
             }
-            let until = [enough, patience.deadline, idle]
+            let until = [enough, patience.deadline, patience.attempt_ends, idle]
                 .into_iter()
                 .flatten()
                 .min();
@@ -213,14 +216,16 @@ impl Connection {
 }
 
 /// Whether a limit is over that counts from no byte.
-fn reached(total: Option<Instant>, enough: Option<Instant>) -> Result<(), Stop> {
+fn reached(patience: &Patience, enough: Option<Instant>) -> Result<(), Stop> {
     let now = clock::now();
-    let is_over = |limit: Option<Instant>| limit.is_some_and(|limit| limit <= now);
-    match (is_over(total), is_over(enough)) {
-        (_, true) => Err(Stop::Enough),
-        (true, false) => Err(Stop::Total),
-        (false, false) => Ok(()),
-    }
+    let limits = [
+        (enough, Stop::Enough),
+        (patience.deadline, Stop::Total),
+        (patience.attempt_ends, Stop::Attempt),
+    ];
+    let mut limits = limits.into_iter();
+    let over = limits.find(|(limit, _)| limit.is_some_and(|limit| limit <= now));
+    over.map_or(Ok(()), |(_, stop)| Err(stop))
 }
 
 /// The addresses of a host. `localhost` is known without asking (RFC 6761 section

@@ -278,6 +278,12 @@ impl Exchange<'_> {
             Stop::Idle if begun => (None, Kind::IdleTimeout, "the answer went silent", None),
             Stop::Idle => (None, Kind::IdleTimeout, "no answer in time", None),
             Stop::Cancelled => (None, Kind::Cancelled, CANCELLED, None),
+            Stop::Attempt => (
+                None,
+                Kind::AttemptTimeout,
+                "the attempt took too long",
+                None,
+            ),
             Stop::Total | Stop::Enough => {
                 (None, Kind::TotalTimeout, "the call took too long", None)
             }

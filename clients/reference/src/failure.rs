@@ -8,6 +8,10 @@ use std::io;
 pub(crate) enum Kind {
     /// The call cannot be sent as it was given.
     Unusable,
+    /// Too many calls are open and too many wait.
+    QueueFull,
+    /// The server has failed too often, and is left alone for a while.
+    BreakerOpen,
     /// The port refused.
     Refused,
     /// No connection within the limit.
@@ -22,6 +26,8 @@ pub(crate) enum Kind {
     Truncated,
     /// Nothing moved within the limit.
     IdleTimeout,
+    /// The attempt took too long.
+    AttemptTimeout,
     /// The call took too long.
     TotalTimeout,
     /// The answer makes no sense.
@@ -38,8 +44,10 @@ pub(crate) const CANCELLED: &str = "the caller cancelled the call";
 
 impl Kind {
     /// All that are shown as errors.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Unusable,
+        Self::QueueFull,
+        Self::BreakerOpen,
         Self::Refused,
         Self::ConnectTimeout,
         Self::Unreachable,
@@ -47,6 +55,7 @@ impl Kind {
         Self::Closed,
         Self::Truncated,
         Self::IdleTimeout,
+        Self::AttemptTimeout,
         Self::TotalTimeout,
         Self::Malformed,
         Self::TooManyRedirects,
@@ -54,16 +63,24 @@ impl Kind {
 
     /// Whether this can only happen before a byte of a request is sent.
     pub(crate) const fn is_before_sending(self) -> bool {
-        matches!(
-            self,
-            Self::Unusable | Self::Refused | Self::ConnectTimeout | Self::Unreachable
-        )
+        self.is_the_clients_own()
+            || matches!(
+                self,
+                Self::Refused | Self::ConnectTimeout | Self::Unreachable
+            )
+    }
+
+    /// Whether the client itself sends nothing: to try again changes nothing.
+    pub(crate) const fn is_the_clients_own(self) -> bool {
+        matches!(self, Self::Unusable | Self::QueueFull | Self::BreakerOpen)
     }
 
     /// The code of this client for it.
     pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::Unusable => "UNUSABLE_CALL",
+            Self::QueueFull => "QUEUE_FULL",
+            Self::BreakerOpen => "BREAKER_OPEN",
             Self::Refused => "ECONNREFUSED",
             Self::ConnectTimeout => "CONNECT_TIMEOUT",
             Self::Unreachable => "UNREACHABLE",
@@ -71,6 +88,7 @@ impl Kind {
             Self::Closed => "CLOSED_BEFORE_ANSWER",
             Self::Truncated => "ANSWER_TRUNCATED",
             Self::IdleTimeout => "IDLE_TIMEOUT",
+            Self::AttemptTimeout => "ATTEMPT_TIMEOUT",
             Self::TotalTimeout => "TOTAL_TIMEOUT",
             Self::Malformed => "MALFORMED_ANSWER",
             Self::TooManyRedirects => "TOO_MANY_REDIRECTS",

@@ -4,10 +4,19 @@
 //! the truth, and each of its [`defects`] makes it careless in one named way.
 //! From the outside in: [`program`] speaks the client protocol, `call` makes one
 //! call of as many attempts as `policy` and the table in `retry` allow, `redirect`
-//! finds the next hop, `listening` hands a list of events to its caller, `cancel` knows whether the caller still wants a call, `upload` goes on where it broke off, `pool` keeps connections, `exchange` sends one request
-//! and reads one answer over a `connection`, and `codec` knows the bytes. The
-//! codec is its own: were it the servers' parser, both could be wrong together.
+//! finds the next hop, `listening` hands a list of events to its caller, `upload` goes
+//! on where it broke off, `pool` keeps connections, `exchange` sends one request and
+//! reads one answer over a `connection`, and `codec` knows the bytes. The codec is its
+//! own: were it the servers' parser, both could be wrong together.
+//!
+//! Each part of the policy is a file: `layers` counts who sends again, `backoff` how
+//! long is waited, `budget` what all calls may send again together, `limiter` how many
+//! are open, `breaker` when the server is left alone, `hedge` sends a second copy, and
+//! `cancel` knows whether the caller still wants a call.
 
+mod backoff;
+mod breaker;
+mod budget;
 mod call;
 mod cancel;
 mod clock;
@@ -16,15 +25,20 @@ mod connection;
 pub mod defects;
 mod exchange;
 mod failure;
+mod hedge;
+mod layers;
+mod limiter;
 mod listening;
 mod policy;
 mod pool;
 pub mod program;
 mod redirect;
 mod report;
+mod reporter;
 mod request;
 mod retry;
 mod retry_after;
+mod signal;
 mod upload;
 mod url;
 

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::defects::{Defect, Defects};
 use crate::exchange::Answer;
 use crate::failure::{EndedBy, Failure, Kind};
-use crate::policy::{BACKOFF, JITTER, LONGEST_BACKOFF, LONGEST_RETRY_AFTER};
+use crate::policy::{JITTER, Policy};
 use crate::retry_after;
 
 /// What to do after an attempt.
@@ -74,6 +74,7 @@ const DIED: &[Kind] = &[
     Kind::Closed,
     Kind::Truncated,
     Kind::IdleTimeout,
+    Kind::AttemptTimeout,
 ];
 
 const fn rule(when: When, methods: Methods, then: Then) -> Rule {
@@ -123,18 +124,19 @@ const TABLE: &[Rule] = &[
 /// How an attempt ended: with an answer or without.
 pub(crate) type Ended = Result<Answer, Failure>;
 
-/// What to do after this attempt, and how long to wait before it. `repeatable`
-/// says that the request may arrive twice, `done` counts the attempts so far.
-/// None: this was the last one.
+/// What to do after this attempt, and how long to wait before the next one. `repeatable`
+/// says that the request may arrive twice, `retry` which one of its layer is to come,
+/// from 1. None: this was the last one.
 pub(crate) fn decide(
     repeatable: bool,
     ended: &Ended,
-    done: u32,
+    retry: u32,
+    policy: &Policy,
     defects: &Defects,
 ) -> Option<Duration> {
     if matches!(ended, Err(failure) if failure.kind == Kind::Cancelled) {
         let again = defects.has(Defect::RetriesWhatWasCancelled);
-        return again.then(|| backoff(done, random()));
+        return again.then(|| policy.backoff.wait(retry, random()));
     }
     let asked = asked(ended, defects);
     let fitting = TABLE.iter().find(|rule| {
@@ -145,10 +147,12 @@ pub(crate) fn decide(
     match fitting.map_or(Then::Stop, |rule| rule.then) {
         Then::Stop => None,
         Then::AtOnce => Some(Duration::ZERO),
-        Then::BackOff if defects.has(Defect::RetriesWithoutLimit) => Some(backoff(1, random())),
-        Then::BackOff => Some(backoff(done, random())),
+        Then::BackOff => Some(policy.backoff.wait(retry, random())),
+        Then::AsAsked if defects.has(Defect::CutsRetryAfterToTheCap) => {
+            asked.map(|wait| wait.min(policy.retry_after_cap))
+        }
         Then::AsAsked => asked
-            .filter(|wait| *wait <= LONGEST_RETRY_AFTER || defects.has(Defect::WaitsHoweverLong))
+            .filter(|wait| *wait <= policy.retry_after_cap)
             .map(|wait| wait + JITTER.mul_f64(random())),
     }
 }
@@ -158,7 +162,9 @@ fn fits(when: &When, ended: &Ended, asked: Option<Duration>) -> bool {
         statuses.iter().any(|range| range.contains(&status))
     };
     match (when, ended) {
-        (When::Unsent, Err(failure)) => failure.proves_unsent() && failure.kind != Kind::Unusable,
+        (When::Unsent, Err(failure)) => {
+            failure.proves_unsent() && !failure.kind.is_the_clients_own()
+        }
         (When::ReusedDied, Err(failure)) => {
             failure.reused && !failure.answered && failure.ended_by.is_some()
         }
@@ -182,14 +188,6 @@ fn asked(ended: &Ended, defects: &Defects) -> Option<Duration> {
     retry_after::asked(answer.fields.get("Retry-After")?, clock::wall(), defects)
 }
 
-/// The wait after so many attempts: between half of it and all of it, so that
-/// clients do not return in step and still nobody returns too soon.
-fn backoff(done: u32, random: f64) -> Duration {
-    let doublings = done.saturating_sub(1).min(16);
-    let whole = BACKOFF.saturating_mul(1 << doublings).min(LONGEST_BACKOFF);
-    whole / 2 + (whole / 2).mul_f64(random)
-}
-
 /// A number from 0 up to 1, from the randomness that std seeds its maps with.
 fn random() -> f64 {
     let bits = RandomState::new().build_hasher().finish();
@@ -199,6 +197,7 @@ fn random() -> f64 {
 #[cfg(test)]
 mod tests {
     use client_kit::digest::BodyDigest;
+    use client_kit::protocol::Limits;
 
     use super::*;
     use crate::codec::Fields;
@@ -224,7 +223,12 @@ mod tests {
     }
 
     fn again(method: &str, ended: &Ended, defects: &Defects) -> bool {
-        decide(method != "POST" && method != "PATCH", ended, 1, defects).is_some()
+        let repeatable = method != "POST" && method != "PATCH";
+        decide(repeatable, ended, 1, &policy(), defects).is_some()
+    }
+
+    fn policy() -> Policy {
+        Policy::new(&Limits::default(), &good())
     }
 
     fn good() -> Defects {
@@ -236,7 +240,9 @@ mod tests {
         for kind in [Kind::Refused, Kind::ConnectTimeout, Kind::Unreachable] {
             assert!(again("POST", &Err(failure(kind)), &good()), "{kind:?}");
         }
-        assert!(!again("GET", &Err(failure(Kind::Unusable)), &good()));
+        for kind in [Kind::Unusable, Kind::QueueFull, Kind::BreakerOpen] {
+            assert!(!again("GET", &Err(failure(kind)), &good()), "{kind:?}");
+        }
     }
 
     #[test]
@@ -284,22 +290,17 @@ mod tests {
 
     #[test]
     fn retry_after_is_kept_to_and_beyond_the_cap_given_up() {
-        let wait = |value| decide(true, &answer(503, Some(value)), 1, &good());
+        let wait = |value| decide(true, &answer(503, Some(value)), 1, &policy(), &good());
         let two = wait("2").unwrap();
         assert!(two >= Duration::from_secs(2) && two <= Duration::from_millis(2100));
         assert!(wait("0").unwrap() <= JITTER);
         assert!(wait("90").is_some());
         assert_eq!(wait("91"), None);
-        assert!(wait("soon").unwrap() <= BACKOFF);
+        assert!(wait("soon").unwrap() <= policy().backoff.base);
     }
 
     #[test]
-    fn waits_double_between_half_and_all_of_their_base() {
-        for (done, base) in [(1, 50), (2, 100), (3, 200), (6, 1000), (u32::MAX, 1000)] {
-            let base = Duration::from_millis(base);
-            assert_eq!(backoff(done, 0.0), base / 2, "{done}");
-            assert!(backoff(done, 0.999) <= base, "{done}");
-        }
+    fn chance_is_from_0_up_to_1() {
         assert!((0..1000).map(|_| random()).all(|n| (0.0..1.0).contains(&n)));
     }
 
@@ -313,8 +314,14 @@ mod tests {
                 ..failure(Kind::Closed)
             })
         };
-        assert_eq!(decide(true, &died(false), 1, &good()), Some(Duration::ZERO));
-        assert_ne!(decide(true, &died(true), 1, &good()), Some(Duration::ZERO));
+        assert_eq!(
+            decide(true, &died(false), 1, &policy(), &good()),
+            Some(Duration::ZERO)
+        );
+        assert_ne!(
+            decide(true, &died(true), 1, &policy(), &good()),
+            Some(Duration::ZERO)
+        );
         assert!(!again("POST", &died(false), &good()));
         let replays = good().with(Defect::ReplaysPostOnReusedConnection);
         assert!(again("POST", &died(false), &replays));

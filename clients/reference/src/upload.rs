@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use client_kit::messages::State;
 
-use crate::call::{Client, History, Reporter};
-use crate::cancel::Token;
+use crate::call::{Client, History};
 use crate::codec::Fields;
 use crate::defects::{Defect, Defects};
+use crate::policy::Patience;
+use crate::reporter::Reporter;
 use crate::request::Request;
 use crate::retry::Ended;
 use crate::url::Url;
@@ -34,29 +35,28 @@ impl Client {
     pub(crate) fn upload(
         &self,
         whole: &Request,
-        token: &Token,
+        patience: &Patience,
         reporter: &mut Reporter<'_>,
     ) -> io::Result<Ended> {
-        let patience = self.policy.patience(token);
         let mut history = History::default();
         let mut stage = Stage::Begin;
         let mut failed = 0_u32;
         reporter.messages.progress(reporter.call, State::Working)?;
         loop {
             let request = stage.request(whole);
-            let ended = self.attempt(&request, &patience, &mut history);
+            let ended = self.attempt(&request, patience, &mut history);
             if let Some(next) = stage.next(&request, &ended, &self.defects) {
                 stage = next;
                 continue;
             }
             failed = failed.saturating_add(1);
             // All of it may arrive twice: a session that nobody uses costs nothing.
-            let Some(wait) = self.wait(true, &ended, failed, &patience) else {
+            let Some(wait) = self.wait(true, &ended, failed, &history, patience) else {
                 return Ok(ended);
             };
             reporter.earlier_sent = history.sent > 0;
             reporter.messages.progress(reporter.call, State::Retrying)?;
-            self.sleep(wait, &patience);
+            self.sleep(wait, patience, &mut history);
             stage = stage.after_failure(&self.defects);
         }
     }

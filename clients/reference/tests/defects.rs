@@ -584,22 +584,45 @@ fn of_a_group_only_so_many_calls_are_made_at_once() {
 
 #[test]
 fn every_defect_has_a_case() {
-    // Those of a cancel are in `cancel.rs`.
-    let waiting = [
+    // Those of a cancel are in `cancel.rs`, those of limits in `limits.rs`.
+    let elsewhere = [
+        Defect::AddsLayersUp,
         Defect::AnnouncesSuccessEarly,
+        Defect::BreakerNeverCloses,
+        Defect::BreakerNeverOpens,
+        Defect::BreakerProbesWithAll,
+        Defect::CountsRetriesAsCalls,
+        Defect::CutsRetryAfterToTheCap,
+        Defect::ForgetsEarlierWaits,
+        Defect::HedgesAtOnce,
+        Defect::HedgesPosts,
         Defect::IgnoresAtOnce,
+        Defect::IgnoresInFlight,
         Defect::IgnoresRetryAfter,
         Defect::IgnoresRetryAfterDate,
+        Defect::IgnoresRetryShare,
+        Defect::KeepsTheSlowerCopy,
+        Defect::QueuesWithoutLimit,
         Defect::ReadsOnAfterCancel,
         Defect::ReadsSecondsAsMilliseconds,
+        Defect::RetriesInTwoLayers,
         Defect::RetriesWhatWasCancelled,
+        Defect::SharesAbortTimer,
         Defect::SleepsThroughCancel,
         Defect::ZeroMeansDefault,
+    ];
+    // Those that only change a number are proved where the number is made.
+    let of_numbers = [
+        Defect::DoublesWithoutCap,
+        Defect::ReadsErrorBytesAsKibibytes,
+        Defect::ReturnsInStep,
+        Defect::WaitsTheSameEachTime,
     ];
     let mut proved: Vec<_> = cases()
         .iter()
         .map(|case| case.defect)
-        .chain(waiting)
+        .chain(elsewhere)
+        .chain(of_numbers)
         .collect();
     proved.sort();
     proved.dedup();

@@ -71,20 +71,31 @@ fn outcome(judged: &CellVerdict) -> String {
     if judged.outcome != Outcome::Mixed {
         return word(&judged.outcome);
     }
-    let calls: Vec<String> = judged
-        .calls
-        .iter()
-        .map(|call| word(&call.outcome))
-        .collect();
+    let calls = in_order(&judged.calls).into_iter();
+    let calls: Vec<String> = calls.map(|call| word(&call.outcome)).collect();
     format!("mixed ({})", calls.join(" "))
 }
 
 fn codes(calls: &[CallVerdict]) -> String {
+    let calls = in_order(calls).into_iter();
     let codes: Vec<&str> = calls
-        .iter()
         .map(|call| call.code.as_deref().unwrap_or("-"))
         .collect();
     codes.join(" ")
+}
+
+/// The calls as they were made. Of those that were made at the same time chance
+/// decides which ended how, so they are in the order of their ends.
+fn in_order(calls: &[CallVerdict]) -> Vec<&CallVerdict> {
+    let beside =
+        |one: &CallVerdict, next: &CallVerdict| one.beside > 0 && one.beside == next.beside;
+    let groups = calls.chunk_by(beside);
+    let in_order = groups.flat_map(|group| {
+        let mut group: Vec<_> = group.iter().collect();
+        group.sort_by_key(|call| (call.outcome, call.code.clone()));
+        group
+    });
+    in_order.collect()
 }
 
 fn names<'a>(findings: impl Iterator<Item = &'a Finding>) -> String {
@@ -132,6 +143,35 @@ mod tests {
             fingerprint(&judged),
             "delivered api=1; outcome mixed (success unknown); code - ECONNRESET"
         );
+    }
+
+    #[test]
+    fn which_of_the_calls_at_the_same_time_ended_how_is_chance() {
+        let mut judged = samples::verdict(Verdict::Pass, &[("api", 1)]);
+        judged.outcome = Outcome::Mixed;
+        let call = |beside, outcome, code: Option<&str>| CallVerdict {
+            beside,
+            outcome,
+            code: code.map(str::to_owned),
+            ..judged.calls[0].clone()
+        };
+        let alone = call(0, Outcome::Unknown, Some("B"));
+        let good = call(1, Outcome::Success, None);
+        let full = call(1, Outcome::NotSent, Some("A"));
+        let one = vec![alone.clone(), good.clone(), full.clone()];
+        let other = vec![alone, full, good];
+        let of = |calls| {
+            let judged = CellVerdict {
+                calls,
+                ..judged.clone()
+            };
+            fingerprint(&judged)
+        };
+        assert_eq!(
+            of(one.clone()),
+            "delivered api=1; outcome mixed (unknown success not-sent); code B - A"
+        );
+        assert_eq!(of(one), of(other));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use client_kit::protocol::{self, Body};
 use scenarios::manifest::{CommandLine, Manifest, OperationName, Start};
-use scenarios::plan::Limits;
+use scenarios::plan::{Jitter, Limits};
 use scenarios::resolve::ResolvedCall;
 
 use super::folder::CellFolder;
@@ -123,12 +123,38 @@ fn word(operation: OperationName) -> Option<String> {
 }
 
 fn in_milliseconds(limits: &Limits) -> protocol::Limits {
+    let layers = limits.layers.iter().map(|layer| protocol::Layer {
+        name: layer.name.clone(),
+        retries: layer.retries,
+    });
     protocol::Limits {
         attempts: limits.attempts,
+        layers: layers.collect(),
         connect_ms: limits.connect.map(milliseconds),
         idle_ms: limits.idle.map(milliseconds),
+        per_attempt_ms: limits.per_attempt.map(milliseconds),
         total_ms: limits.total.map(milliseconds),
         redirects: limits.redirects,
+        backoff_ms: limits.backoff.map(milliseconds),
+        backoff_cap_ms: limits.backoff_cap.map(milliseconds),
+        jitter: limits.jitter.map(jitter),
+        retry_after_cap_ms: limits.retry_after_cap.map(milliseconds),
+        wait_ms: limits.wait.map(milliseconds),
+        retry_share: limits.retry_share,
+        in_flight: limits.in_flight,
+        queue: limits.queue,
+        breaker_failures: limits.breaker_failures,
+        breaker_open_ms: limits.breaker_open.map(milliseconds),
+        hedge_after_ms: limits.hedge_after.map(milliseconds),
+        error_body: limits.error_body,
+    }
+}
+
+fn jitter(jitter: Jitter) -> protocol::Jitter {
+    match jitter {
+        Jitter::Full => protocol::Jitter::Full,
+        Jitter::Equal => protocol::Jitter::Equal,
+        Jitter::None => protocol::Jitter::None,
     }
 }
 

@@ -139,7 +139,7 @@ pub(crate) fn arguments(
 /// The limits that are set, by name, each with the values of its placeholders.
 /// Durations are milliseconds in `{value}`.
 fn limit_values(limits: &Limits) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
-    let count = |name, value: Option<u32>| {
+    let count = |name, value: Option<u64>| {
         let value = value?;
         let values = vec![
             ("value", value.to_string()),
@@ -156,11 +156,18 @@ fn limit_values(limits: &Limits) -> Vec<(&'static str, Vec<(&'static str, String
         Some((name, values))
     };
     [
-        count("attempts", limits.attempts),
+        count("attempts", limits.attempts.map(u64::from)),
         time("connect", limits.connect),
         time("idle", limits.idle),
+        time("per_attempt", limits.per_attempt),
         time("total", limits.total),
-        count("redirects", limits.redirects),
+        count("redirects", limits.redirects.map(u64::from)),
+        time("backoff", limits.backoff),
+        time("backoff_cap", limits.backoff_cap),
+        time("retry_after_cap", limits.retry_after_cap),
+        time("wait", limits.wait),
+        time("hedge_after", limits.hedge_after),
+        count("error_body", limits.error_body),
     ]
     .into_iter()
     .flatten()

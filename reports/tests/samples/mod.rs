@@ -33,6 +33,7 @@ pub(crate) fn verdict(verdict: Verdict, delivered: &[(&str, u64)]) -> CellVerdic
         outcome: Outcome::NotSent,
         calls: vec![CallVerdict {
             id: 1,
+            beside: 0,
             shown: "ECONNREFUSED: connect ECONNREFUSED 127.0.0.1".to_owned(),
             code: Some("ECONNREFUSED".to_owned()),
             code_at: None,

@@ -94,6 +94,7 @@ ids! {
     CALLS_ALIKE = "calls-alike", "Calls that are judged apart and can not be told apart.";
     ATTEMPT_OF_MANY = "attempt-of-many", "An attempt where there are several calls.";
     IMPLIED_NEED = "implied-need", "A need that follows from the rest of the scenario.";
+    UNUSED_LIMIT = "unused-limit", "A limit to which the rest of the scenario never brings a client.";
     ABOVE_CAP = "above-cap", "A count above `cap`.";
     DEADLINE = "deadline", "A wait that the deadline does not leave room for.";
     NOTHING_REQUIRED = "nothing-required", "A scenario in which no fault must fire.";

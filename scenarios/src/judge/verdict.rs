@@ -305,7 +305,11 @@ fn counted(case: &Case<'_>) -> CellVerdict {
     for effect in &facts.effects {
         *applied.entry(effect.name.to_string()).or_default() += 1;
     }
-    let calls: Vec<CallVerdict> = case.calls.iter().map(call).collect();
+    let calls: Vec<CallVerdict> = case
+        .calls
+        .iter()
+        .map(|view| call(view, case.plan))
+        .collect();
     CellVerdict {
         conformance: Verdict::Pass,
         safety: Verdict::Pass,
@@ -331,7 +335,7 @@ fn zero<'n>(names: impl Iterator<Item = &'n String>) -> BTreeMap<String, u64> {
     names.map(|name| (name.clone(), 0)).collect()
 }
 
-fn call(view: &super::case::CallView<'_>) -> CallVerdict {
+fn call(view: &super::case::CallView<'_>, plan: &Plan) -> CallVerdict {
     let Meaning {
         shown,
         code,
@@ -342,8 +346,12 @@ fn call(view: &super::case::CallView<'_>) -> CallVerdict {
         outcome,
         ..
     } = view.meaning.clone();
+    let mut calls = plan.calls.iter();
+    let planned = calls.find(|call| call.id == view.id);
+    let beside = planned.filter(|call| call.at_once > 1);
     CallVerdict {
         id: view.id,
+        beside: beside.map_or(0, |call| call.group),
         shown,
         code,
         code_at,

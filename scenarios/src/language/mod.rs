@@ -3,6 +3,7 @@
 
 pub mod counter;
 pub mod expected;
+mod limits;
 pub mod matcher;
 pub mod moment;
 pub mod plan;

@@ -12,6 +12,7 @@ use scripted_servers::script::{ConnectionAct, Listen, PortState, Route, Times, W
 use scripted_servers::wire::{Continue, Effect, IdleEnd, RequestPoint};
 use serde::{Deserialize, Serialize};
 
+pub use super::limits::{Jitter, Layer, Limits};
 use crate::assertions::Assertion;
 use crate::faults::Fault;
 use crate::manifest::{Ability, OperationName};
@@ -460,22 +461,6 @@ pub enum Shape {
         /// At least so many bytes.
         size: Option<u64>,
     },
-}
-
-/// What the client is told to keep to. None: its own default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limits {
-    /// Sends a call, the first included.
-    pub attempts: Option<u32>,
-    /// Timeout of connecting.
-    pub connect: Option<Duration>,
-    /// Timeout without a byte.
-    pub idle: Option<Duration>,
-    /// Timeout of a call, all attempts together.
-    pub total: Option<Duration>,
-    /// Redirect hops followed; 0: none.
-    pub redirects: Option<u32>,
 }
 
 /// One expectation.

@@ -126,6 +126,20 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("idle", Ability::Idle),
     ("total", Ability::Total),
     ("redirects", Ability::Redirects),
+    ("layers", Ability::Layers),
+    ("per-attempt", Ability::PerAttempt),
+    ("backoff", Ability::Backoff),
+    ("backoff-cap", Ability::BackoffCap),
+    ("jitter", Ability::Jitter),
+    ("retry-after-cap", Ability::RetryAfterCap),
+    ("wait", Ability::Wait),
+    ("retry-share", Ability::RetryShare),
+    ("in-flight", Ability::InFlight),
+    ("queue", Ability::Queue),
+    ("breaker-failures", Ability::BreakerFailures),
+    ("breaker-open", Ability::BreakerOpen),
+    ("hedge-after", Ability::HedgeAfter),
+    ("error-body", Ability::ErrorBody),
 ];
 
 /// The words of the operations.

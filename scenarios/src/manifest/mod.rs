@@ -258,6 +258,34 @@ pub enum Ability {
     Total,
     /// Can be told the limit `redirects`.
     Redirects,
+    /// Can be told the limit `layers`.
+    Layers,
+    /// Can be told the limit `per_attempt`.
+    PerAttempt,
+    /// Can be told the limit `backoff`.
+    Backoff,
+    /// Can be told the limit `backoff_cap`.
+    BackoffCap,
+    /// Can be told the limit `jitter`.
+    Jitter,
+    /// Can be told the limit `retry_after_cap`.
+    RetryAfterCap,
+    /// Can be told the limit `wait`.
+    Wait,
+    /// Can be told the limit `retry_share`.
+    RetryShare,
+    /// Can be told the limit `in_flight`.
+    InFlight,
+    /// Can be told the limit `queue`.
+    Queue,
+    /// Can be told the limit `breaker_failures`.
+    BreakerFailures,
+    /// Can be told the limit `breaker_open`.
+    BreakerOpen,
+    /// Can be told the limit `hedge_after`.
+    HedgeAfter,
+    /// Can be told the limit `error_body`.
+    ErrorBody,
 }
 
 /// The requests of these operations of an API, as far as it has them.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::counter::Counter;
 use crate::manifest::Manifest;
 use crate::matcher::Matcher;
-use crate::plan::{Call, Of, Plan, Request, ServerPlan};
+use crate::plan::{Call, Limits, Of, Plan, Request, ServerPlan};
 use crate::target::Target;
 use crate::verdict::Outcome;
 
@@ -107,8 +107,12 @@ const SEVERAL_ADDRESSES: &str =
 pub fn not_computable(
     servers: &[ServerPlan],
     calls: &[Call],
+    limits: &Limits,
     cancels: bool,
 ) -> Option<&'static str> {
+    if let Some(why) = limits.not_computable() {
+        return Some(why);
+    }
     if cancels {
         return Some("a call is cancelled, and no policy says how far it has come by then");
     }

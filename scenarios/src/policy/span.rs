@@ -45,6 +45,11 @@ impl Span {
             .is_some_and(|most| most.saturating_add(MARGIN) <= time)
     }
 
+    /// Surely no longer than this.
+    pub(super) fn surely_within(self, time: Duration) -> bool {
+        self.most.is_some_and(|most| most <= time)
+    }
+
     /// Surely not over by then.
     pub(super) fn surely_after(self, time: Duration) -> bool {
         self.least >= time.saturating_add(MARGIN)

@@ -25,6 +25,9 @@ use crate::target::{self, Sent, Target};
 pub(super) const UNKNOWN_METHOD: &str =
     "undocumented: with which method the client follows a 301 or 302 after POST";
 
+/// Why a walk ends where the waits of a call may be too long together.
+const WAIT_MAY_END_IT: &str = "not computable: `limits.wait` may end the call at this point";
+
 /// Attempts that the walk makes at most: those at a port that refuses count
 /// towards no cap.
 const MOST_ATTEMPTS: u32 = 10_000;
@@ -89,6 +92,8 @@ struct Current<'c> {
     attempt: u32,
     /// Since the call began.
     elapsed: Span,
+    /// All waits between its attempts.
+    waited: Span,
     to: &'c mut CallPrediction,
 }
 
@@ -123,6 +128,7 @@ impl<'a> Walk<'a> {
             sent: &sent,
             attempt: 0,
             elapsed: Span::NONE,
+            waited: Span::NONE,
             to,
         };
         loop {
@@ -138,9 +144,12 @@ impl<'a> Walk<'a> {
             let (again, why) =
                 decide::decide(self.manifest, &self.plan.limits, &came, current.attempt)?;
             current.say(&why);
-            match again {
+            let again = match again {
                 Some(rule) => self.wait(rule, &came, &mut current)?,
-                None => return Ok(PredictedEnd::Outcomes(decide::outcomes(&came))),
+                None => false,
+            };
+            if !again {
+                return Ok(PredictedEnd::Outcomes(decide::outcomes(&came)));
             }
         }
     }
@@ -307,16 +316,32 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// The wait before the next attempt.
+    /// The wait before the next attempt; false: the client gives up in its place.
     fn wait(
         &mut self,
         rule: &PolicyRule,
         came: &Came,
         current: &mut Current<'_>,
-    ) -> Result<(), String> {
-        let number = current.attempt as usize - 1;
-        let range = client::wait(&rule.wait, number, came.retry_after());
+    ) -> Result<bool, String> {
+        let limits = &self.plan.limits;
+        let said = came.retry_after();
+        if client::is_asked_too_much(&rule.wait, limits, said)? {
+            current.say("that Retry-After is beyond `limits.retry_after_cap`");
+            return Ok(false);
+        }
+        let number = limits.number_of_wait(current.attempt);
+        let range = client::wait(&rule.wait, limits, number, said);
         let time = client::span(&range);
+        current.waited = current.waited.plus(time);
+        if let Some(most) = limits.wait
+            && !current.waited.surely_within(most)
+        {
+            if current.waited.least <= most {
+                return Err(WAIT_MAY_END_IT.to_owned());
+            }
+            current.say("all waits together are beyond `limits.wait`");
+            return Ok(false);
+        }
         let undocumented = range.clone().err();
         let server = current.sent.target.server.clone();
         let visible = self.plan.servers.iter();
@@ -340,7 +365,7 @@ impl<'a> Walk<'a> {
         if self.since_start.least > self.plan.deadline {
             return Err("not computable: the waits it promises exceed the deadline".to_owned());
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Time goes by, for the walk and for all connections that are idle.

@@ -11,7 +11,7 @@ use crate::plan::{CaseName, Plan, Proves};
 use crate::verdict::FindingName;
 
 use super::columns::Row;
-use super::{Known, cancel, checks, columns, expect, limits, servers, tags::TAGS, work};
+use super::{Known, cancel, checks, columns, expect, limits, needs, servers, tags::TAGS, work};
 use crate::reading::Reading;
 
 /// The keys of a scenario.
@@ -35,11 +35,7 @@ pub(super) static KEYS: Keys = Keys::new(
             work::stream_kind,
         ),
         ("limits", "what the client is told to keep to", limits::kind),
-        (
-            "needs",
-            "abilities that cannot be derived",
-            limits::needs_kind,
-        ),
+        ("needs", "abilities that cannot be derived", needs::kind),
         ("deadline", "end of patience with the client", || {
             time_kind(DEADLINE)
         }),
@@ -91,6 +87,20 @@ pub(super) static KEYS: Keys = Keys::new(
     ("idle", "`limits`"),
     ("total", "`limits`"),
     ("redirects", "`limits`"),
+    ("layers", "`limits`"),
+    ("per_attempt", "`limits`"),
+    ("backoff", "`limits`"),
+    ("backoff_cap", "`limits`"),
+    ("jitter", "`limits`"),
+    ("retry_after_cap", "`limits`"),
+    ("wait", "`limits`"),
+    ("retry_share", "`limits`"),
+    ("in_flight", "`limits`"),
+    ("queue", "`limits`"),
+    ("breaker_failures", "`limits`"),
+    ("breaker_open", "`limits`"),
+    ("hedge_after", "`limits`"),
+    ("error_body", "`limits`"),
     ("when", "`cancel`, or a step"),
     ("later", "`cancel`"),
     ("defect", "`proves`"),
@@ -136,7 +146,7 @@ pub(super) fn plan(
     let calls = work::calls(&document, reading);
     let limits = limits::limits(&document, reading.out);
     // The rest is read even where these failed, so that all mistakes are told.
-    let written_needs = limits::needs(&document, reading.out);
+    let written_needs = needs::needs(&document, reading.out);
     let deadline = time(&document, "deadline", DEADLINE, reading.out);
     let quiet = time(&document, "quiet", QUIET, reading.out);
     let cap = match document.get("cap") {
@@ -146,11 +156,12 @@ pub(super) fn plan(
     let enough = enough(&document, cap, reading);
     let proves = proves(&document, written, row, known, reading.out);
     let (mut servers, calls, limits) = (servers?, calls?, limits?);
+    limits::check(&document, (&limits, &calls), reading.out);
     let cancel = cancel::cancel(&document, (&servers, &calls, &limits), reading);
     let cancels = document.get("cancel").is_some();
     let expect = expect::expect(&document, (&servers, &calls, &limits, cancels), reading);
     checks::require_what_can_be_known(&mut servers, &calls, reading);
-    let needs = limits::all_needs(
+    let needs = needs::all_needs(
         &document,
         written_needs?,
         (&servers, &calls, &limits),

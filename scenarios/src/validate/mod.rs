@@ -13,6 +13,7 @@ mod expect;
 mod forms;
 mod limits;
 mod listen;
+mod needs;
 mod servers;
 mod step_checks;
 mod steps;

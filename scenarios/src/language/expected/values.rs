@@ -110,8 +110,8 @@ fn by_policy(node: &Node, what: &str, computed: bool, scope: &mut Scope<'_>) -> 
     if !node.is_word("by-policy") {
         return Some(false);
     }
-    if computed && let Some(why) = policy::not_computable(scope.servers, scope.calls, scope.cancels)
-    {
+    let (servers, calls, limits) = (scope.servers, scope.calls, scope.limits);
+    if computed && let Some(why) = policy::not_computable(servers, calls, limits, scope.cancels) {
         scope
             .out
             .report(

@@ -28,19 +28,39 @@ static COMMAND: Keys = Keys::new(
 )
 .rules(&[Rule::Needs(&["args"])]);
 
-/// The limits that a command can be told; each is an ability too.
+/// The limits that a command can be told; each is an ability too. Those about several
+/// calls are not among them, as a command makes one.
 static LIMITS: Keys = Keys::new(
     "`limits`",
     &[
         ("attempts", "sends of a call, the first included", line_kind),
         ("connect", "timeout of connecting", line_kind),
         ("idle", "timeout without a byte", line_kind),
+        ("per_attempt", "timeout of one attempt", line_kind),
         (
             "total",
             "timeout of a call, all attempts together",
             line_kind,
         ),
         ("redirects", "redirect hops followed", line_kind),
+        ("backoff", "the first wait between attempts", line_kind),
+        ("backoff_cap", "the longest such wait", line_kind),
+        (
+            "retry_after_cap",
+            "the longest Retry-After that is waited for",
+            line_kind,
+        ),
+        ("wait", "all waits of a call together", line_kind),
+        (
+            "hedge_after",
+            "wait for an answer before a second copy is sent",
+            line_kind,
+        ),
+        (
+            "error_body",
+            "bytes of an answer without success that are read",
+            line_kind,
+        ),
     ],
 );
 
@@ -60,6 +80,9 @@ const IN_HEADER: &[&str] = &["name", "value"];
 const IN_BODY: &[&str] = &["body_file"];
 const IN_LIMIT: &[&str] = &["value", "value_minus_one", "seconds"];
 const IN_START: &[&str] = &["here", "wirefault"];
+
+/// What a program does that a limit about several calls is for.
+const SEVERAL: &str = "makes several calls";
 
 /// An exit code from 1 to 255.
 const EXIT: &str = r"\+?0*(?:[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
@@ -144,6 +167,13 @@ pub(super) fn abilities_agree(
     let beyond = [
         (Ability::Cancels, "`cancels`", "reads its stdin meanwhile"),
         (Ability::Streams, "`streams`", "tells which events came"),
+        (Ability::Layers, "`layers`", "reads their names"),
+        (Ability::Jitter, "`jitter`", "reads a word"),
+        (Ability::RetryShare, "`retry-share`", SEVERAL),
+        (Ability::InFlight, "`in-flight`", SEVERAL),
+        (Ability::Queue, "`queue`", SEVERAL),
+        (Ability::BreakerFailures, "`breaker-failures`", SEVERAL),
+        (Ability::BreakerOpen, "`breaker-open`", SEVERAL),
     ];
     for (ability, word, does) in beyond {
         if abilities.contains(&ability)
@@ -156,7 +186,9 @@ pub(super) fn abilities_agree(
         }
     }
     for (word, ..) in LIMITS.known {
-        let ability = ABILITIES.iter().find(|(name, _)| name == word);
+        // Abilities are values, which have hyphens.
+        let name = word.replace('_', "-");
+        let ability = ABILITIES.iter().find(|(other, _)| *other == name);
         let able = ability.is_some_and(|(_, ability)| abilities.contains(ability));
         let told = command.limits.contains_key(*word);
         let (key, title, help) = match (able, told) {
@@ -167,8 +199,8 @@ pub(super) fn abilities_agree(
             ),
             (false, true) => (
                 "abilities",
-                format!("the ability `{word}` is missing"),
-                format!("add `{word}`: the command's `limits` can set it"),
+                format!("the ability `{name}` is missing"),
+                format!("add `{name}`: the command's `limits` can set it"),
             ),
             _ => continue,
         };

@@ -133,7 +133,7 @@ fn scripts_that_no_policy_can_walk_are_known_beforehand() {
     let mut when = When::default();
     let computable = |when: &When| {
         let case = one([respond(503).when(when.clone())]);
-        crate::policy::not_computable(&case.servers, &case.calls, false).is_none()
+        crate::policy::not_computable(&case.servers, &case.calls, &case.limits, false).is_none()
     };
     assert!(computable(&when));
     when.until = Some(ms(500));

@@ -61,14 +61,16 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         Request::Literal { url, .. } => url.is_at_localhost(),
         Request::Operation { .. } => false,
     });
-    let most = match view.plan.limits.attempts {
-        Some(attempts)
-            if !operations
+    let limits = &view.plan.limits;
+    let most = match limits.sends() {
+        Some(sends)
+            if limits.hedge_after.is_none()
+                && !operations
                 && !at_localhost
                 && !view.plan.may_redirect()
                 && !view.has_stale_connections() =>
         {
-            Some(direct.saturating_mul(u64::from(attempts)))
+            Some(direct.saturating_mul(sends))
         }
         _ => None,
     };
@@ -85,6 +87,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         (false, _) => 0,
         // After a call that never ends the next is never made.
         (true, true) => direct.min(1),
+        (true, false) if limits.may_withhold() => direct.min(1),
         (true, false) => direct,
     };
     // The client is stopped when all have enough; one that is not named there

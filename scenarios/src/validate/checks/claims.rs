@@ -133,7 +133,7 @@ fn first_wait(view: &View<'_>) -> Option<Duration> {
         return None;
     };
     let step = queue.steps.first()?;
-    let impatient = plan.limits.idle.is_some() || plan.limits.total.is_some();
+    let impatient = plan.limits.may_end_an_answer();
     let certain = served && !impatient && step.when == When::default() && step.then.is_none();
     certain.then(|| own_time(step))
 }
@@ -145,7 +145,9 @@ fn nothing_to_compare(
 ) -> Option<(&'static str, &'static str)> {
     const ALONE: &str =
         "expect something of each request alone, or let the client send more than once";
-    let once = view.plan.limits.attempts == Some(1) && !view.plan.may_redirect();
+    let limits = &view.plan.limits;
+    let alone = limits.sends() == Some(1) && limits.hedge_after.is_none();
+    let once = alone && !view.plan.may_redirect();
     match &expectation.assertion {
         Assertion::Running(counts) => {
             let lasts = |name: &str| {

@@ -29,7 +29,9 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
                 plan.deadline
             ));
     };
-    let patience = plan.limits.idle.into_iter().chain(plan.limits.total).min();
+    let limits = &plan.limits;
+    let patience = [limits.idle, limits.per_attempt, limits.total];
+    let patience = patience.into_iter().flatten().min();
     view.each_step(|step| {
         let time = own_time(step.plan);
         // A client with less patience than that ends the step itself.

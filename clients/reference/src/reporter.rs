@@ -1,0 +1,48 @@
+//! Says how a call goes and how it ended.
+
+use std::io;
+
+use client_kit::messages::{Messages, State};
+use client_kit::protocol::{Message, Report};
+
+use crate::defects::Defects;
+use crate::report;
+use crate::retry::Ended;
+
+/// Reports a call.
+pub(crate) struct Reporter<'a> {
+    pub(crate) call: u32,
+    pub(crate) messages: &'a Messages,
+    pub(crate) reported: bool,
+    /// Whether an attempt before the last one was sent.
+    pub(crate) earlier_sent: bool,
+    /// Of a list of events, those that the caller was given.
+    pub(crate) events: Option<Vec<String>>,
+}
+
+impl Reporter<'_> {
+    /// Says how the call ended. Only the first time: what comes after a report
+    /// nobody is told.
+    pub(crate) fn end(&mut self, ended: &Ended, defects: &Defects) -> io::Result<()> {
+        if std::mem::replace(&mut self.reported, true) {
+            return Ok(());
+        }
+        let good = ended
+            .as_ref()
+            .is_ok_and(|answer| matches!(answer.status, 200..=299));
+        let state = if good {
+            State::Succeeded
+        } else {
+            State::Failed
+        };
+        self.messages.progress(self.call, state)?;
+        let claim = report::claim(ended, self.earlier_sent);
+        let shown = report::shown(ended, defects);
+        self.messages.send(&Message::Report(Report {
+            call: self.call,
+            shown,
+            claim,
+            events: self.events.clone(),
+        }))
+    }
+}
