@@ -5,6 +5,7 @@
 
 pub mod rendering;
 pub mod target;
+mod through;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -60,13 +61,14 @@ pub fn server_scripts(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> 
             steps: queue
                 .steps
                 .iter()
-                .map(|step| step_of(step, &with))
+                .map(|step| step_of(step, server, &with))
                 .collect(),
         };
         ServerScript {
             name: server.name.clone(),
             listen: server.listen.clone(),
             connections: server.connections.clone(),
+            models: server.models.iter().map(through::rules).collect(),
             queues: server.queues.iter().map(queue).collect(),
         }
     };
@@ -88,12 +90,13 @@ pub(crate) fn rendering<'a>(
     }
 }
 
-fn step_of(step: &StepPlan, with: &Rendering<'_>) -> Step {
+fn step_of(step: &StepPlan, server: &ServerPlan, with: &Rendering<'_>) -> Step {
     Step {
         when: step.when.clone(),
         times: step.times,
         inside_head: step.is_inside_head(),
         program: step.fault.program(step, with),
+        through: through::through(step, server, with),
     }
 }
 

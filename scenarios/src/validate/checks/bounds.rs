@@ -100,7 +100,13 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
 
 /// The most that an effect can be counted.
 pub(super) fn applied(view: &View<'_>, effect: &str) -> Bounds {
-    let queues = view.plan.servers.iter().flat_map(|server| &server.queues);
+    let servers = &view.plan.servers;
+    let models = servers.iter().flat_map(|server| &server.models);
+    let mut by_models = models.filter_map(|model| model.model.remembers().effect());
+    if by_models.any(|declared| declared.name == effect) {
+        return (0, None);
+    }
+    let queues = servers.iter().flat_map(|server| &server.queues);
     let most = queues
         .map(|queue| applied_in(queue, effect))
         .sum::<Option<u64>>();
