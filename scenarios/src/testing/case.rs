@@ -145,6 +145,7 @@ pub(crate) fn server(name: &str) -> ServerPlan {
         port_of: None,
         listen: Listen::Open,
         connections: vec![ConnectionAct::Serve],
+        models: Vec::new(),
         queues: vec![QueuePlan {
             pattern: "script".to_owned(),
             route: Route {
