@@ -13,6 +13,7 @@ use crate::defects::{Defect, Defects};
 use crate::exchange::{Answer, Terms, exchange};
 use crate::failure::{Failure, Kind};
 use crate::listening::Listening;
+use crate::look_up::{LookUp, Truth};
 use crate::policy::{Patience, Policy};
 use crate::pool::Pool;
 use crate::redirect;
@@ -60,11 +61,13 @@ impl Client {
             events: None,
         };
         messages.progress(call.id, State::Pending)?;
-        let ended = match Request::of(call) {
-            Ok(request) if call.resumable => self.upload(&request, token, &mut reporter)?,
-            Ok(request) => {
+        let requests = Request::of(call).and_then(|request| Ok((request, LookUp::of(call)?)));
+        let ended = match requests {
+            Ok((request, _)) if call.resumable => self.upload(&request, token, &mut reporter)?,
+            Ok((request, look_up)) => {
                 let listening = call.stream.as_ref().map(Listening::to);
-                self.attempts(&request, token, listening, &mut reporter)?
+                let asked = (&request, &look_up);
+                self.attempts(asked, token, listening, &mut reporter)?
             }
             Err(failure) => Err(failure),
         };
@@ -73,7 +76,7 @@ impl Client {
 
     fn attempts(
         &self,
-        request: &Request,
+        (request, look_up): (&Request, &LookUp),
         token: &Token,
         listening: Option<Listening>,
         reporter: &mut Reporter<'_>,
@@ -99,8 +102,13 @@ impl Client {
             }
             reporter.events = history.listening.as_ref().map(Listening::ids);
             let wait = self.wait(repeatable, &ended, done, &patience);
-            let Some(wait) = wait.filter(|_| self.may_begin_again(&history)) else {
-                return Ok(ended);
+            let wait = match wait.filter(|_| self.may_begin_again(&history)) {
+                Some(wait) => wait,
+                None => match self.truth(&ended, look_up, &patience, &mut history) {
+                    Truth::Done(found) => return Ok(found),
+                    Truth::NotDone if done < self.policy.attempts => Duration::ZERO,
+                    Truth::NotDone | Truth::Unknown => return Ok(ended),
+                },
             };
             if self.defects.has(Defect::ReportsBeforeTheRetry) {
                 reporter.end(&ended, &self.defects)?;

@@ -17,6 +17,7 @@ pub mod defects;
 mod exchange;
 mod failure;
 mod listening;
+mod look_up;
 mod policy;
 mod pool;
 pub mod program;
