@@ -340,6 +340,9 @@ pub struct Call {
     pub at_once: u32,
     /// What is to be sent.
     pub request: Request,
+    /// Where the truth can be asked for after an unknown outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_up: Option<Template>,
     /// Where its answer is a list of events, how that ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<Stream>,

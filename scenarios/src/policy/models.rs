@@ -4,6 +4,9 @@ use crate::plan::{Call, Request, ServerPlan};
 
 /// Why no policy can be computed with the models of a case; none when it can.
 pub(super) fn not_computable(servers: &[ServerPlan], calls: &[Call]) -> Option<&'static str> {
+    if calls.iter().any(|call| call.look_up.is_some()) {
+        return Some("a call says where to `look_up`, and no policy says how often to ask");
+    }
     let models = servers.iter().flat_map(|server| &server.models);
     models.map(|one| &one.model).find_map(|model| {
         let shared = model.remembers().key_field().is_some_and(|name| {

@@ -42,6 +42,8 @@ pub struct ResolvedCall {
     pub stream_body: bool,
     /// Where its answer is a list of events, how that ends.
     pub stream: Option<Stream>,
+    /// Where the truth can be asked for after an unknown outcome.
+    pub look_up: Option<String>,
     /// Whether it is an upload that goes on where it broke off.
     pub resumable: bool,
     /// Wait before it.
@@ -168,6 +170,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                     stream_body: *body_as == BodyAs::Stream,
                     resumable: false,
                     stream: None,
+                    look_up: None,
                     pause: Duration::ZERO,
                     group: 0,
                     at_once: 1,
@@ -188,6 +191,8 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
             };
             resolved.pause = call.pause;
             resolved.stream = call.stream.clone();
+            let look_up = call.look_up.as_ref();
+            resolved.look_up = look_up.map(|url| url.render(bindings));
             (resolved.group, resolved.at_once) = (call.group, call.at_once);
             Some(resolved)
         })
@@ -225,6 +230,7 @@ fn operation_call(
         stream_body: false,
         resumable: false,
         stream: None,
+        look_up: None,
         pause: Duration::ZERO,
         group: 0,
         at_once: 1,

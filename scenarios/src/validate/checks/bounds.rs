@@ -57,6 +57,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         .calls
         .iter()
         .any(|call| matches!(call.request, Request::Operation { .. }));
+    let looks_up = view.plan.calls.iter().any(|call| call.look_up.is_some());
     let at_localhost = view.plan.calls.iter().any(|call| match &call.request {
         Request::Literal { url, .. } => url.is_at_localhost(),
         Request::Operation { .. } => false,
@@ -64,6 +65,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
     let most = match view.plan.limits.attempts {
         Some(attempts)
             if !operations
+                && !looks_up
                 && !at_localhost
                 && !view.plan.may_redirect()
                 && !view.has_stale_connections() =>
