@@ -16,7 +16,13 @@ pub(super) fn names(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Ve
     };
     let items = node.list("`through`", reading.out)?;
     let names: Vec<_> = items.iter().map(|item| name(item, reading)).collect();
-    let names = names.into_iter().collect::<Option<Vec<_>>>()?;
+    let Some(names) = names.into_iter().collect::<Option<Vec<_>>>() else {
+        // Which one was meant nobody knows, so none is called unused.
+        let all = reading.models.iter().map(|model| model.name.clone());
+        reading.used_models.extend(all);
+        return None;
+    };
+    reading.used_models.extend(names.iter().cloned());
     let twice = names
         .iter()
         .enumerate()
@@ -29,7 +35,6 @@ pub(super) fn names(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Ve
             .help("a request goes through it once");
         return None;
     }
-    reading.used_models.extend(names.iter().cloned());
     Some(names)
 }
 
