@@ -20,7 +20,7 @@ pub struct Limiter {
     /// Which requests pass, and what is told.
     pub rules: limiter::Rules,
     /// What others get.
-    pub deny: Respond,
+    pub deny: Box<Respond>,
 }
 
 pub(super) static ENTRY: Entry = Entry {
@@ -142,7 +142,7 @@ fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Limiter> {
             rule: rule?,
             tells: all_good(tells)?.unwrap_or_default(),
         },
-        deny: deny?,
+        deny: Box::new(deny?),
     })
 }
 

@@ -21,6 +21,11 @@ use crate::faults::respond::Respond;
 use crate::reading::Reading;
 use crate::reading::names::is_name;
 
+pub use idempotency::Idempotency;
+pub use jobs::Jobs;
+pub use limiter::Limiter;
+pub use records::Records;
+
 /// From a line for each model: the type of all, the list of all, and whom to ask.
 macro_rules! models {
     ($($(#[$doc:meta])* $name:ident in $file:ident;)+) => {

@@ -54,6 +54,7 @@ impl Plan {
             group: 0,
             at_once: 1,
             stream: None,
+            look_up: None,
             request: Request::Literal {
                 method: method.to_owned(),
                 url: url(server, path),
