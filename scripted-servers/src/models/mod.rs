@@ -302,21 +302,34 @@ impl std::fmt::Debug for Through {
 }
 
 /// The models of a server, while its cell runs.
-pub(crate) struct Models(Mutex<BTreeMap<String, Box<dyn Machine>>>);
+pub(crate) struct Models(Mutex<Asking>);
+
+struct Asking {
+    machines: BTreeMap<String, Box<dyn Machine>>,
+    /// The latest time that a model was told of.
+    latest: Duration,
+}
 
 impl Models {
     pub(crate) fn new(rules: &[(String, Rules)]) -> Self {
         let machines = rules.iter();
         let machines = machines.map(|(name, rules)| (name.clone(), rules.machine()));
-        Self(Mutex::new(machines.collect()))
+        Self(Mutex::new(Asking {
+            machines: machines.collect(),
+            latest: Duration::ZERO,
+        }))
     }
 
-    /// Leads a request through these models. Nobody else is asked meanwhile.
+    /// Leads a request through these models. Nobody else is asked meanwhile. One
+    /// that is read behind a request that arrived later came with that.
     pub(crate) fn ask(&self, names: &[String], asked: &Asked<'_>) -> Passage {
-        let mut machines = self.machines();
+        let mut asking = self.asking();
+        asking.latest = asking.latest.max(asked.at);
+        let at = asking.latest;
+        let asked = &Asked { at, ..*asked };
         let mut passage = Passage::default();
         for name in names {
-            let Some(machine) = machines.get_mut(name) else {
+            let Some(machine) = asking.machines.get_mut(name) else {
                 continue;
             };
             let decision = machine.ask(asked);
@@ -331,17 +344,17 @@ impl Models {
 
     /// What these models let pass is over.
     pub(crate) fn release(&self, passage: &Passage) {
-        let mut machines = self.machines();
+        let mut asking = self.asking();
         for (name, decision) in &passage.0 {
             if decision.says == Says::Passes
-                && let Some(machine) = machines.get_mut(name)
+                && let Some(machine) = asking.machines.get_mut(name)
             {
                 machine.release();
             }
         }
     }
 
-    fn machines(&self) -> MutexGuard<'_, BTreeMap<String, Box<dyn Machine>>> {
+    fn asking(&self) -> MutexGuard<'_, Asking> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
