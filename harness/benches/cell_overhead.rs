@@ -106,6 +106,7 @@ fn work(url: &str) -> Vec<u8> {
         body: None,
         stream_body: false,
         resumable: false,
+        look_up: None,
         stream: None,
         pause_ms: 0,
         group: 0,

@@ -13,6 +13,7 @@ pub mod faults;
 pub mod judge;
 mod language;
 pub mod manifest;
+pub mod models;
 mod operation;
 pub mod policy;
 mod reading;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::models::Decided;
 use crate::script::{ConnectionAct, Listen, PortState};
 use crate::wire::Answer;
 
@@ -173,6 +174,15 @@ pub enum What {
         /// client's end: the work goes on without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         began_us: Option<u64>,
+    },
+    /// A model was asked about the request, and decided.
+    Model {
+        /// Which.
+        name: String,
+        /// What.
+        decided: Decided,
+        /// When the request had arrived.
+        since_us: u64,
     },
     /// `100 Continue` was sent to a request that expects it.
     Continued {

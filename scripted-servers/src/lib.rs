@@ -2,8 +2,8 @@
 //! what arrived.
 //!
 //! The parts, in the order in which a request meets them: [`script`] says what
-//! each server shall do, [`wire`] are the programs an answer is made of,
-//! [`server`] listens and runs them, [`event`] is what it saw, [`record`] where
+//! each server shall do, [`models`] what its application remembers, [`wire`] are
+//! the programs an answer is made of, [`server`] listens and runs them, [`event`] is what it saw, [`record`] where
 //! it puts that, and [`ledger`] counts it. [`clock`] is the only source of time.
 //! This crate knows no scenario, no client and no verdict.
 //!
@@ -68,6 +68,7 @@ pub mod event;
 mod interpreter;
 mod kernel;
 pub mod ledger;
+pub mod models;
 mod pending;
 mod phases;
 mod port;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::models::{Rules, Through};
 use crate::wire::WireProgram;
 
 impl ServerScript {
@@ -14,6 +15,7 @@ impl ServerScript {
             name: name.into(),
             listen: Listen::Open,
             connections: Vec::new(),
+            models: Vec::new(),
             queues: Vec::new(),
         }
     }
@@ -33,6 +35,12 @@ impl ServerScript {
         self
     }
 
+    /// What its application remembers, by name.
+    pub fn model(mut self, name: impl Into<String>, rules: Rules) -> Self {
+        self.models.push((name.into(), rules));
+        self
+    }
+
     /// What happens to accepted connections; the last repeats.
     pub fn connections(mut self, acts: Vec<ConnectionAct>) -> Self {
         self.connections = acts;
@@ -48,6 +56,7 @@ impl Step {
             times: Times::Count(1),
             inside_head: false,
             program,
+            through: None,
         }
     }
 
@@ -67,6 +76,8 @@ pub struct ServerScript {
     /// What happens to accepted connections, in order; the last repeats.
     /// Empty means serve all.
     pub connections: Vec<ConnectionAct>,
+    /// What its application remembers, by name.
+    pub models: Vec<(String, Rules)>,
     /// One queue a route. The route that fits best takes the request.
     pub queues: Vec<Queue>,
 }
@@ -215,8 +226,11 @@ pub struct Step {
     /// Whether its act lies inside the head, so that it is taken at the first
     /// byte of a request. Such a step carries no `when` about the head.
     pub inside_head: bool,
-    /// What it does.
+    /// What it does; where it goes through models, as long as they decided nothing.
     pub program: WireProgram,
+    /// The models that its requests go through. They are asked once a request has
+    /// arrived whole.
+    pub through: Option<Through>,
 }
 
 /// What must fit for a step to be taken; an empty one fits all.

@@ -53,20 +53,34 @@ async fn exchange_steps<T: Transport>(line: &mut Connection<T>) -> Result<After,
         line.read_until(RequestPoint::Head(Position::All)).await?;
         let queue = line.exchange.as_ref().and_then(|exchange| exchange.queue);
         if queue.is_some_and(|queue| server.chooses_by_content(queue)) {
-            line.let_continue().await?;
-            line.read_until(RequestPoint::Request).await?;
+            read_whole(line).await?;
         }
+    }
+    if step_of(line).is_some_and(|step| server.through(step).is_some()) {
+        read_whole(line).await?;
+        line.go_on().await;
     }
     let is_head = line
         .exchange
         .as_ref()
         .is_some_and(|exchange| exchange.is_head);
     let step = step_of(line);
-    if run(line, server.program(step, !is_head), step).await == After::Ended {
+    let made = line.exchange.as_ref();
+    let made = made.and_then(|exchange| exchange.program.clone());
+    let program = made
+        .as_deref()
+        .unwrap_or_else(|| server.program(step, !is_head));
+    if run(line, program, step).await == After::Ended {
         return Ok(After::Ended);
     }
     line.read_until(RequestPoint::Request).await?;
     Ok(After::Keep)
+}
+
+/// Reads a request that is decided about when all of it is there.
+async fn read_whole<T: Transport>(line: &mut Connection<T>) -> Result<(), Stop> {
+    line.let_continue().await?;
+    line.read_until(RequestPoint::Request).await
 }
 
 /// Ends a connection without serving it; what arrives on it is counted.

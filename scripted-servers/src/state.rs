@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use crate::clock::Clock;
 use crate::event::{ServerEvent, StepId, What};
 use crate::kernel::Peers;
+use crate::models::{Asked, Models, Passage, Through};
 use crate::record::Record;
 use crate::request::{Head, Request};
 use crate::script::{ConnectionAct, PathPattern, ServerScript, Step};
@@ -111,6 +112,7 @@ pub(crate) struct Server {
     pub(crate) cell: Arc<Cell>,
     script: ServerScript,
     turns: Mutex<Turns>,
+    models: Models,
     keeps_heads: bool,
     keeps_content: bool,
     takes_inside_head: bool,
@@ -127,7 +129,7 @@ struct Turns {
 impl Server {
     pub(crate) fn new(cell: Arc<Cell>, script: ServerScript) -> Self {
         let steps = || script.queues.iter().flat_map(|queue| &queue.steps);
-        let guarded_by_content = steps().any(|step| step.when.json.is_some());
+        let looked_into = steps().any(|step| step.when.json.is_some() || step.through.is_some());
         Self {
             name: script.name.as_str().into(),
             cell,
@@ -139,8 +141,9 @@ impl Server {
                     .collect(),
                 ..Turns::default()
             }),
-            keeps_heads: guarded_by_content || steps().any(|step| has_key(step, is_in_head)),
-            keeps_content: guarded_by_content || steps().any(|step| has_key(step, is_in_content)),
+            keeps_heads: looked_into || steps().any(|step| has_key(step, is_in_head)),
+            keeps_content: looked_into || steps().any(|step| has_key(step, is_in_content)),
+            models: Models::new(&script.models),
             takes_inside_head: is_catch_all(&script) && steps().any(|step| step.inside_head),
             not_found: [not_found(true), not_found(false)],
             script,
@@ -242,6 +245,22 @@ impl Server {
         };
         taken[step] = taken[step].saturating_add(1);
         Some(StepId { queue, step })
+    }
+
+    /// The models that a step's requests go through.
+    pub(crate) fn through(&self, step: StepId) -> Option<&Through> {
+        let queue = self.script.queues.get(step.queue)?;
+        queue.steps.get(step.step)?.through.as_ref()
+    }
+
+    /// Asks models about a request that has arrived.
+    pub(crate) fn ask(&self, through: &Through, asked: &Asked<'_>) -> Passage {
+        self.models.ask(&through.models, asked)
+    }
+
+    /// A request that models let pass was answered, or never will be.
+    pub(crate) fn release(&self, passage: &Passage) {
+        self.models.release(passage);
     }
 
     /// The program of a step; without one, the answer to what no route expects.

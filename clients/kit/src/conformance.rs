@@ -69,6 +69,7 @@ fn work(open: &str, closed: &str, file: &str) -> Work {
         body,
         stream_body: false,
         resumable: false,
+        look_up: None,
         stream: None,
         pause_ms: 0,
         group: 0,

@@ -56,6 +56,10 @@ pub struct Call {
     /// report then carries the ids of the events that its caller was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<Stream>,
+    /// Where the truth can be asked for, by GET, after an unknown outcome: 2xx with
+    /// what was done, or 404 where nothing was. None: nobody can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_up: Option<String>,
     /// Milliseconds to wait before the call.
     #[serde(default)]
     pub pause_ms: u64,

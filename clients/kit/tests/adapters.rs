@@ -124,6 +124,7 @@ fn node(script: &str, url: &str) -> Child {
             body: None,
             stream_body: false,
             resumable: false,
+            look_up: None,
             stream: None,
             pause_ms: 0,
             group: 0,

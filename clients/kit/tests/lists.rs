@@ -44,6 +44,7 @@ fn work(url: String) -> Work {
         body: None,
         stream_body: false,
         resumable: false,
+        look_up: None,
         stream: Some(Stream {
             ends_with: Some("end".to_owned()),
         }),

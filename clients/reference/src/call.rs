@@ -18,6 +18,7 @@ use crate::failure::{Failure, Kind};
 use crate::hedge;
 use crate::limiter::{Limiter, Open};
 use crate::listening::Listening;
+use crate::look_up::{LookUp, Truth};
 use crate::policy::{Patience, Policy};
 use crate::pool::Pool;
 use crate::redirect;
@@ -78,9 +79,9 @@ impl Client {
         let patience = self.policy.patience(token);
         let ended = match self.enter(call, &patience) {
             // The place is kept to the end of the call.
-            Ok((request, _open)) => {
+            Ok((request, look_up, _open)) => {
                 self.budget.earn();
-                self.make(call, &request, patience, &mut reporter)?
+                self.make(call, (&request, &look_up), patience, &mut reporter)?
             }
             Err(failure) => Err(failure),
         };
@@ -88,27 +89,32 @@ impl Client {
     }
 
     /// A call that can be sent, once its turn has come.
-    fn enter(&self, call: &Call, patience: &Patience) -> Result<(Request, Open<'_>), Failure> {
-        Ok((Request::of(call)?, self.limiter.enter(patience)?))
+    fn enter(
+        &self,
+        call: &Call,
+        patience: &Patience,
+    ) -> Result<(Request, LookUp, Open<'_>), Failure> {
+        let (request, look_up) = (Request::of(call)?, LookUp::of(call)?);
+        Ok((request, look_up, self.limiter.enter(patience)?))
     }
 
     fn make(
         &self,
         call: &Call,
-        request: &Request,
+        asked: (&Request, &LookUp),
         patience: Patience,
         reporter: &mut Reporter<'_>,
     ) -> io::Result<Ended> {
         if call.resumable {
-            return self.upload(request, &patience, reporter);
+            return self.upload(asked.0, &patience, reporter);
         }
         let listening = call.stream.as_ref().map(Listening::to);
-        self.attempts(request, patience, listening, reporter)
+        self.attempts(asked, patience, listening, reporter)
     }
 
     fn attempts(
         &self,
-        request: &Request,
+        (request, look_up): (&Request, &LookUp),
         mut patience: Patience,
         listening: Option<Listening>,
         reporter: &mut Reporter<'_>,
@@ -143,8 +149,13 @@ impl Client {
             } else {
                 None
             };
-            let Some(wait) = wait else {
-                return Ok(ended);
+            let wait = match wait {
+                Some(wait) => wait,
+                None => match self.truth(&ended, look_up, &patience, &mut history) {
+                    Truth::Done(found) => return Ok(found),
+                    Truth::NotDone if self.policy.layers.retry(done).is_some() => Duration::ZERO,
+                    Truth::NotDone | Truth::Unknown => return Ok(ended),
+                },
             };
             if self.defects.has(Defect::ReportsBeforeTheRetry) {
                 reporter.end(&ended, &self.defects)?;

@@ -77,6 +77,7 @@ pub enum Defect {
     RewritesPostToGetOn307,
     SaysNotSentOnReset,
     SaysNotSentOnTimeout,
+    SendsAgainUnasked,
     SendsTwice,
     SharesAbortTimer,
     SleepsThroughCancel,
@@ -412,6 +413,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::SaysNotSentOnTimeout,
         "says-not-sent-on-timeout",
         "silence after sending is reported as a connect timeout",
+    ),
+    (
+        Defect::SendsAgainUnasked,
+        "sends-again-unasked",
+        "after an unknown outcome it sends again without asking where the truth is known",
     ),
     (
         Defect::SendsTwice,

@@ -29,6 +29,7 @@ mod hedge;
 mod layers;
 mod limiter;
 mod listening;
+mod look_up;
 mod policy;
 mod pool;
 pub mod program;

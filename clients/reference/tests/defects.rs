@@ -469,6 +469,30 @@ fn uploads() -> Vec<Case> {
     ]
 }
 
+/// A POST of which the server that it goes to can tell what became of it.
+fn told(server: &Server) -> Vec<Call> {
+    vec![Call {
+        look_up: Some(server.url("/orders/1")),
+        ..call("POST", server.url("/orders"))
+    }]
+}
+
+fn look_ups() -> Vec<Case> {
+    let case = |script| Case::new(Defect::SendsAgainUnasked, "", script).calls(told);
+    let close = || Act::SendClose(String::new());
+    vec![
+        case(vec![close(), ok()]).tells("POST:3 GET:0 -> 200:2", "POST:3 POST:3 -> 200:2"),
+        // It was not done.
+        case(vec![close(), status(404), ok()])
+            .tells("POST:3 GET:0 POST:3 -> 200:2", "POST:3 POST:3 -> 404:0"),
+        // Nobody can tell.
+        case(vec![close(), status(400)]).tells(
+            "POST:3 GET:0 -> CLOSED_BEFORE_ANSWER",
+            "POST:3 POST:3 -> 400:0",
+        ),
+    ]
+}
+
 fn cases() -> Vec<Case> {
     let all = [
         bodies(),
@@ -479,6 +503,7 @@ fn cases() -> Vec<Case> {
         connections(),
         repeats(),
         uploads(),
+        look_ups(),
     ];
     all.into_iter().flatten().collect()
 }

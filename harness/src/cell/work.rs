@@ -107,6 +107,7 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
         body: body.transpose()?,
         stream_body: call.stream_body,
         resumable: call.resumable,
+        look_up: call.look_up,
         stream: call.stream.map(|stream| protocol::Stream {
             ends_with: stream.ends_with,
         }),

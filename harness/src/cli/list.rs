@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use reports::harmless::one_line;
 use reports::layout::{pad, width, wrap};
-use scenarios::{assertions, faults};
+use scenarios::{assertions, faults, models};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::input::selection::Selection;
 use crate::input::words::{self, Word};
 
-/// List scenarios, clients, faults, assertions or all words
+/// List scenarios, clients, faults, models, assertions or all words
 ///
 /// Starts no program. Exit codes: 0, 2 usage, 3 a file is invalid.
 #[derive(Debug, Args)]
@@ -44,6 +44,8 @@ enum What {
     Clients,
     /// What a step of a script can do
     Faults,
+    /// What a server's application can remember
+    Models,
     /// What an expectation can say
     Assertions,
     /// Every word of scenarios and manifests
@@ -59,6 +61,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         What::Scenarios => scenarios(arguments, context)?,
         What::Clients => clients(arguments, context)?,
         What::Faults => faults(),
+        What::Models => models(),
         What::Assertions => assertions(),
         What::Words => words::all()?.iter().map(word).collect(),
     };
@@ -125,15 +128,26 @@ fn faults() -> Vec<Entry> {
         .collect()
 }
 
-fn assertions() -> Vec<Entry> {
-    assertions::LIST
-        .iter()
-        .map(|one| Entry {
-            name: one.word.to_owned(),
-            text: format!("{}\n  {}", one.summary, one.example),
-            json: json!({ "name": one.word, "summary": one.summary, "example": one.example }),
-        })
+fn models() -> Vec<Entry> {
+    let models = models::all();
+    models
+        .map(|one| explained(one.word, one.summary, one.example))
         .collect()
+}
+
+fn assertions() -> Vec<Entry> {
+    let assertions = assertions::LIST.iter();
+    assertions
+        .map(|one| explained(one.word, one.summary, one.example))
+        .collect()
+}
+
+fn explained(word: &str, summary: &str, example: &str) -> Entry {
+    Entry {
+        name: word.to_owned(),
+        text: format!("{summary}\n  {example}"),
+        json: json!({ "name": word, "summary": summary, "example": example }),
+    }
 }
 
 fn word(one: &Word) -> Entry {

@@ -55,6 +55,7 @@ pub(crate) fn call(id: u32) -> Call {
         pause: Duration::ZERO,
         group: 0,
         at_once: 1,
+        look_up: None,
         stream: None,
         request: Request::Literal {
             method: "GET".to_owned(),
@@ -85,6 +86,7 @@ fn server() -> ServerPlan {
         port_of: None,
         listen: Listen::Open,
         connections: Vec::new(),
+        models: Vec::new(),
         queues: vec![QueuePlan {
             pattern: "script".to_owned(),
             route: Route {

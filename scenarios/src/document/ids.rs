@@ -77,8 +77,14 @@ ids! {
     CHOSEN_LATE = "chosen-late", "A step that acts before the whole request, by which it would be chosen.";
     THEN_AFTER_END = "then-after-end", "`then` behind an end of the connection.";
     REQUIRED_PLAIN = "required-plain", "`required` on a step without a fault.";
+    UNKNOWN_MODEL = "unknown-model", "A model that is not under `models` of the server.";
+    UNUSED_MODEL = "unused-model", "A model that no step goes through.";
+    ASKED_LATE = "asked-late", "A step that acts before all of a request is there, which its models need.";
+    EFFECT_TWICE = "effect-twice", "An effect that a model of the step has already.";
+    NO_ANSWER = "no-answer", "A step whose models answer nothing, and that says nothing itself.";
     UNUSED_NAME = "unused-name", "A step's name that nothing refers to.";
     // Answers.
+    NO_STATUS = "no-status", "An answer without a status in a step whose models do not answer.";
     HEADER_BY_KEY = "header-by-key", "A header that has a key of its own.";
     NO_CONTENT = "no-content", "Content where the status allows none.";
     FRAMING = "framing", "Keys of an answer that do not go with its framing.";
@@ -100,7 +106,7 @@ ids! {
     NOTHING_REQUIRED = "nothing-required", "A scenario in which no fault must fire.";
     UNMENTIONED_SERVER = "unmentioned-server", "A server that no URL and no header mentions.";
     UNKNOWN_DEFECT = "unknown-defect", "A defect that the reference client does not have.";
-    SAME_TWICE = "same-twice", "The same expectation twice.";
+    SAME_TWICE = "same-twice", "The same expectation, or the same model of a step, twice.";
     LONELY_HONEST = "lonely-honest", "`honest` as the only must where nothing applies.";
     NO_CANCEL = "no-cancel", "The moment `cancel` in a scenario that cancels nothing.";
     CANCEL_OF_NOTHING = "cancel-of-nothing", "An order to cancel that can never be given.";

@@ -11,6 +11,7 @@ pub mod respond;
 
 use std::time::Duration;
 
+use scripted_servers::models::Reply;
 use scripted_servers::wire::{Answer, Continue, IdleEnd, Position, RequestPoint, WireProgram};
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +69,7 @@ behaviours! {
 }
 
 /// Behaviours of the language that this version does not know yet.
-pub(crate) const NOT_YET: &[&str] = &["through", "tunnel", "refuse_stream"];
+pub(crate) const NOT_YET: &[&str] = &["tunnel", "refuse_stream"];
 
 /// What the rest of the crate asks of a fault.
 ///
@@ -83,6 +84,16 @@ pub(crate) trait Behaviour {
     /// What it shows to a client that sends a request; an error says why nobody
     /// can tell.
     fn shows(&self, to: &Asker<'_>) -> Result<shown::Met, String>;
+
+    /// The same with what models decided; none: they change nothing of it.
+    fn with_answer(&self, _given: &ByModel<'_>) -> Option<Fault> {
+        None
+    }
+
+    /// Whether models of the step say what it answers.
+    fn is_by_model(&self) -> bool {
+        false
+    }
 
     /// The fault in a few words, as a report of what did not happen says it.
     fn words(&self) -> String;
@@ -184,6 +195,23 @@ pub(crate) struct Asker<'a> {
     pub(crate) content: u64,
     /// Addresses that stand for the servers.
     pub(crate) names: &'a Bindings,
+}
+
+/// What models decided about a request, for the answer to it.
+pub(crate) struct ByModel<'a> {
+    /// Header fields that they add.
+    pub(crate) fields: &'a [(String, String)],
+    /// What the model answered that did not let it pass; none: all did.
+    pub(crate) answered: Option<Answered<'a>>,
+}
+
+/// What a model answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answered<'a> {
+    /// Content of its own.
+    Reply(&'a Reply),
+    /// The denial that the scenario writes.
+    Denial(&'a respond::Respond),
 }
 
 /// Where an answer may send a client.
@@ -300,6 +328,19 @@ impl Fault {
         })
     }
 
+    /// Whatever the models of the step answer.
+    pub(crate) fn by_model() -> Self {
+        Self::Respond(respond::Respond {
+            by_model: true,
+            ..respond::Respond::plain()
+        })
+    }
+
+    /// Whether models of the step say what it answers.
+    pub(crate) fn is_by_model(&self) -> bool {
+        self.behaviour().is_by_model()
+    }
+
     /// A plain empty answer.
     pub fn plain() -> Self {
         Self::Respond(respond::Respond::plain())
@@ -362,7 +403,17 @@ impl StepPlan {
         self.answers_early() || self.fault.behaviour().reads_on()
     }
 
-    /// Whether the step is a fault, and not a plain answer.
+    /// The step in a few words, as a report of what did not happen says it.
+    pub(crate) fn words(&self) -> String {
+        let words = self.fault.behaviour().words();
+        match self.through.join(", ") {
+            models if models.is_empty() => words,
+            models => format!("through {models}, {words}"),
+        }
+    }
+
+    /// Whether the step is a fault, and not a plain answer. What models decide is
+    /// none.
     pub fn is_fault(&self) -> bool {
         !self.fault.behaviour().is_plain()
             || !self.delay.is_zero()

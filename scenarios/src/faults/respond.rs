@@ -1,5 +1,6 @@
 //! `respond`: an answer, with any of the faults an answer can have.
 
+mod by_model;
 mod check;
 mod coding;
 mod decode;
@@ -15,6 +16,7 @@ use scripted_servers::script::Times;
 use scripted_servers::wire::{Answer, End, Position, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use by_model::{denial, denial_kind};
 pub use coding::{Coding, CodingState, Scheme};
 use message::Message;
 use writer::Writer;
@@ -22,7 +24,7 @@ use writer::Writer;
 use super::common::program::Program;
 pub use super::common::shown::RetryAfter;
 use super::common::shown::{Met, end_in_words};
-use super::{Asker, Behaviour, Entry, Fault, Listed, Redirects};
+use super::{Asker, Behaviour, ByModel, Entry, Fault, Listed, Redirects};
 use crate::document::Kind;
 use crate::expected::Words;
 use crate::manifest::Ability;
@@ -36,6 +38,10 @@ use crate::template::Template;
 pub struct Respond {
     /// Status code.
     pub status: u16,
+    /// Whether the status is left to the models of the step; `status` is then that
+    /// of what they let pass.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_model: bool,
     /// Header fields in order; a repeated one stands here repeatedly.
     pub headers: Vec<(String, Template)>,
     /// Retry-After (RFC 9110 section 10.2.3).
@@ -172,6 +178,14 @@ impl Behaviour for Respond {
         }
     }
 
+    fn with_answer(&self, given: &ByModel<'_>) -> Option<Fault> {
+        Some(Fault::Respond(self.merged(given)))
+    }
+
+    fn is_by_model(&self) -> bool {
+        self.by_model
+    }
+
     fn shows(&self, to: &Asker<'_>) -> Result<Met, String> {
         if self.coding.is_some_and(Coding::is_broken) {
             return Err(
@@ -182,7 +196,10 @@ impl Behaviour for Respond {
     }
 
     fn words(&self) -> String {
-        let mut words = format!("respond {}", self.status);
+        let mut words = match self.by_model {
+            true => "respond".to_owned(),
+            false => format!("respond {}", self.status),
+        };
         if let Some((_, time)) = self.stall {
             words.push_str(&format!(", stall {}", time.words()));
         }
@@ -195,6 +212,7 @@ impl Behaviour for Respond {
     fn is_plain(&self) -> bool {
         let only_parts = Self {
             status: 200,
+            by_model: self.by_model,
             headers: self.headers.clone(),
             body: self.body.clone(),
             ..Self::plain()
@@ -302,6 +320,7 @@ impl Respond {
     pub fn plain() -> Self {
         Self {
             status: 200,
+            by_model: false,
             headers: Vec::new(),
             retry_after: None,
             interim: Vec::new(),

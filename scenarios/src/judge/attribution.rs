@@ -53,6 +53,12 @@ impl Calls {
                     there.push(own);
                 }
             }
+            let look_up = call.look_up.iter();
+            for to in look_up.flat_map(|url| target::may_lead_to(&plan.servers, url, None)) {
+                let there = calls.targets.entry(to.server).or_default();
+                let own = ("GET".to_owned(), call.id);
+                there.entry(to.path).or_default().push(own);
+            }
         }
         calls
     }

@@ -79,15 +79,14 @@ fn is_idempotent(case: &Case<'_>, call: u32) -> bool {
     call.is_some_and(|call| target::is_idempotent(call.method()))
 }
 
-/// Whether any step of the case declares an effect.
+/// Whether any step or model of the case declares an effect.
 pub(crate) fn declared(plan: &Plan) -> bool {
-    let queues = plan.servers.iter().flat_map(|server| &server.queues);
-    queues
-        .flat_map(|queue| &queue.steps)
-        .any(|step| step.applies.is_some())
+    let mut servers = plan.servers.iter();
+    servers.any(|server| server.effects().next().is_some())
 }
 
-/// Whether the step that an exchange took declares an effect.
+/// Whether the step that an exchange took declares an effect. What a model applies
+/// it counts itself, and a success of it may be that of an earlier request.
 pub(crate) fn applies(plan: &Plan, exchange: &Exchange) -> bool {
     step(plan, exchange).is_some_and(|step| step.applies.is_some())
 }

@@ -86,12 +86,14 @@ fn step_in_words(
         format!("the client never connected to {name}")
     } else if let Some(why) = unproven(case, name, Lane::Step(id)) {
         format!("a request took it, but that it was carried out is not proved: {why}")
+    } else if taken && step.goes_through_models() && !step.is_fault() {
+        "requests took it, and its models refused nothing that was answered".to_owned()
     } else if taken {
         "a request took it, but it was not carried out".to_owned()
     } else {
         "no request took it".to_owned()
     };
-    let fault = step.fault.behaviour().words();
+    let fault = step.words();
     let pattern = &queue.pattern;
     format!("line {}: `{fault}` of {name}, {pattern}: {why}", step.line)
 }

@@ -12,7 +12,7 @@ use crate::evidence::Entry;
 use crate::expected::Expected;
 use crate::judge::errors::Meaning;
 use crate::manifest::Manifest;
-use crate::plan::{Expectation, Plan};
+use crate::plan::{Expectation, Plan, ServerPlan};
 use crate::verdict::{
     Axis, CallVerdict, CellVerdict, FAULT_DID_NOT_HAPPEN, Finding, FindingName, Level, Outcome,
     Verdict,
@@ -298,10 +298,9 @@ fn counted(case: &Case<'_>) -> CellVerdict {
     };
     let servers = facts.servers.iter();
     let connections = servers.map(|(name, server)| (name.clone(), server.accepted.len() as u64));
-    let queues = case.plan.servers.iter().flat_map(|server| &server.queues);
-    let steps = queues.flat_map(|queue| &queue.steps);
-    let declared = steps.filter_map(|step| step.applies.as_ref().map(|effect| &effect.name));
-    let mut applied = zero(declared);
+    let declared = case.plan.servers.iter().flat_map(ServerPlan::effects);
+    let declared: Vec<String> = declared.map(|effect| effect.name.to_owned()).collect();
+    let mut applied = zero(declared.iter());
     for effect in &facts.effects {
         *applied.entry(effect.name.to_string()).or_default() += 1;
     }

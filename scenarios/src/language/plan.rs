@@ -16,6 +16,7 @@ pub use super::limits::{Jitter, Layer, Limits};
 use crate::assertions::Assertion;
 use crate::faults::Fault;
 use crate::manifest::{Ability, OperationName};
+use crate::models::{Declared, ModelPlan};
 use crate::moment::Moment;
 use crate::template::Template;
 use crate::verdict::{Axis, FindingName, Level};
@@ -158,6 +159,9 @@ pub struct ServerPlan {
     pub listen: Listen,
     /// What happens to accepted connections; the last repeats.
     pub connections: Vec<ConnectionAct>,
+    /// What its application remembers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelPlan>,
     /// Its queues; a `script` is one queue that takes any path.
     pub queues: Vec<QueuePlan>,
     /// Lanes whose first fault must fire, `listen` and `connections` here; the
@@ -211,6 +215,9 @@ pub struct StepPlan {
     /// How long the application works on the effect, which is counted at the end.
     #[serde(default, skip_serializing_if = "Duration::is_zero")]
     pub takes: Duration,
+    /// The models that its requests go through, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub through: Vec<String>,
     /// How slowly the content of the request is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_read: Option<SlowRead>,
@@ -271,7 +278,29 @@ fn is_sent(continues: &Continue) -> bool {
     *continues == Continue::Sent
 }
 
+impl ServerPlan {
+    /// The effects of its application, as its steps and models declare them.
+    pub(crate) fn effects(&self) -> impl Iterator<Item = Declared<'_>> {
+        let steps = self.queues.iter().flat_map(|queue| &queue.steps);
+        let of_steps = steps.filter_map(|step| {
+            let effect = step.applies.as_ref()?;
+            Some(Declared {
+                name: &effect.name,
+                keyed: effect.key.is_some(),
+                takes: step.takes,
+            })
+        });
+        let models = self.models.iter();
+        of_steps.chain(models.filter_map(|model| model.model.remembers().effect()))
+    }
+}
+
 impl StepPlan {
+    /// Whether a model decides about its requests.
+    pub(crate) fn goes_through_models(&self) -> bool {
+        !self.through.is_empty()
+    }
+
     /// A step that takes one request and does nothing but show this.
     pub fn new(fault: Fault) -> Self {
         Self {
@@ -283,6 +312,7 @@ impl StepPlan {
             continues: Continue::Sent,
             applies: None,
             takes: Duration::ZERO,
+            through: Vec::new(),
             slow_read: None,
             delay: Duration::ZERO,
             fault,
@@ -311,6 +341,9 @@ pub struct Call {
     pub at_once: u32,
     /// What is to be sent.
     pub request: Request,
+    /// Where the truth can be asked for after an unknown outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_up: Option<Template>,
     /// Where its answer is a list of events, how that ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<Stream>,

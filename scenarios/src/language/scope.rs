@@ -28,15 +28,11 @@ impl Scope<'_> {
         self.servers.iter().find(|server| server.name == name)
     }
 
-    /// Names of all effects, and whether any step gives them a business key.
+    /// Names of all effects, and whether any step or model gives them a business key.
     pub fn effects(&self) -> std::collections::BTreeMap<&str, bool> {
         let mut effects = std::collections::BTreeMap::new();
-        let steps = self.servers.iter().flat_map(|server| &server.queues);
-        for effect in steps
-            .flat_map(|queue| &queue.steps)
-            .filter_map(|step| step.applies.as_ref())
-        {
-            *effects.entry(effect.name.as_str()).or_insert(false) |= effect.key.is_some();
+        for effect in self.servers.iter().flat_map(ServerPlan::effects) {
+            *effects.entry(effect.name).or_insert(false) |= effect.keyed;
         }
         effects
     }

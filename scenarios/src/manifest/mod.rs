@@ -242,6 +242,8 @@ pub enum Ability {
     TriesEveryAddress,
     /// Goes on with an upload where it broke off.
     Resumes,
+    /// Asks where the truth is known after an unknown outcome.
+    LooksUp,
     /// Decodes gzip, and shows what it decoded.
     DecodesGzip,
     /// Decodes deflate (the zlib format), and shows what it decoded.

@@ -6,6 +6,7 @@
 
 mod client;
 mod decide;
+mod models;
 mod shows;
 mod span;
 mod timeout;
@@ -135,6 +136,9 @@ pub fn not_computable(
     }
     if calls.iter().any(Call::is_resumable) {
         return Some("a resumable upload is no request that is sent again as it is");
+    }
+    if let Some(why) = models::not_computable(servers, calls) {
+        return Some(why);
     }
     let queues = servers.iter().flat_map(|server| &server.queues);
     queues.flat_map(|queue| &queue.steps).find_map(|step| {

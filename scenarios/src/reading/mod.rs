@@ -4,13 +4,16 @@
 //! Faults and validation read with it; it knows neither.
 
 pub(crate) mod content;
+pub(crate) mod effects;
 pub(crate) mod names;
 pub(crate) mod points;
+pub(crate) mod routes;
 
 use std::collections::BTreeSet;
 
 use crate::document::decode::{brief, listed, nearest};
 use crate::document::{Diagnostics, Source, Span, ids};
+use crate::models::ModelPlan;
 
 /// The state of reading one case: where mistakes go, and which names there are.
 #[derive(Debug)]
@@ -24,6 +27,13 @@ pub(crate) struct Reading<'a> {
     pub(crate) source: &'a Source,
     /// Names of the servers.
     pub(crate) servers: Vec<String>,
+    /// The models of the server that is being read.
+    pub(crate) models: Vec<ModelPlan>,
+    /// Those of them that a step goes through, by name.
+    pub(crate) used_models: BTreeSet<String>,
+    /// Whether the step that is being read goes through models, which may say what
+    /// its answer leaves open.
+    pub(crate) goes_through: bool,
     /// Names of the columns, for suggestions; they are replaced already.
     pub(crate) columns: Vec<String>,
     /// Servers that some text mentions, URLs at `localhost` left out.

@@ -5,6 +5,7 @@
 
 pub mod rendering;
 pub mod target;
+mod through;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub struct ResolvedCall {
     pub stream_body: bool,
     /// Where its answer is a list of events, how that ends.
     pub stream: Option<Stream>,
+    /// Where the truth can be asked for after an unknown outcome.
+    pub look_up: Option<String>,
     /// Whether it is an upload that goes on where it broke off.
     pub resumable: bool,
     /// Wait before it.
@@ -60,13 +63,14 @@ pub fn server_scripts(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> 
             steps: queue
                 .steps
                 .iter()
-                .map(|step| step_of(step, &with))
+                .map(|step| step_of(step, server, &with))
                 .collect(),
         };
         ServerScript {
             name: server.name.clone(),
             listen: server.listen.clone(),
             connections: server.connections.clone(),
+            models: server.models.iter().map(through::rules).collect(),
             queues: server.queues.iter().map(queue).collect(),
         }
     };
@@ -88,12 +92,13 @@ pub(crate) fn rendering<'a>(
     }
 }
 
-fn step_of(step: &StepPlan, with: &Rendering<'_>) -> Step {
+fn step_of(step: &StepPlan, server: &ServerPlan, with: &Rendering<'_>) -> Step {
     Step {
         when: step.when.clone(),
         times: step.times,
         inside_head: step.is_inside_head(),
         program: step.fault.program(step, with),
+        through: through::through(step, server, with),
     }
 }
 
@@ -165,6 +170,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                     stream_body: *body_as == BodyAs::Stream,
                     resumable: false,
                     stream: None,
+                    look_up: None,
                     pause: Duration::ZERO,
                     group: 0,
                     at_once: 1,
@@ -185,6 +191,8 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
             };
             resolved.pause = call.pause;
             resolved.stream = call.stream.clone();
+            let look_up = call.look_up.as_ref();
+            resolved.look_up = look_up.map(|url| url.render(bindings));
             (resolved.group, resolved.at_once) = (call.group, call.at_once);
             Some(resolved)
         })
@@ -222,6 +230,7 @@ fn operation_call(
         stream_body: false,
         resumable: false,
         stream: None,
+        look_up: None,
         pause: Duration::ZERO,
         group: 0,
         at_once: 1,

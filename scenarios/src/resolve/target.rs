@@ -193,6 +193,9 @@ pub fn reached(
             }
             Request::Operation { .. } => return None,
         }
+        let look_up = call.look_up.iter();
+        let targets = look_up.flat_map(|url| may_lead_to(servers, url, None));
+        reached.extend(targets.map(|target| (Some("GET".to_owned()), target)));
     }
     // Relative redirects can go on from where redirects lead.
     for _ in 0..HOPS {

@@ -54,6 +54,7 @@ impl Plan {
             group: 0,
             at_once: 1,
             stream: None,
+            look_up: None,
             request: Request::Literal {
                 method: method.to_owned(),
                 url: url(server, path),
@@ -145,6 +146,7 @@ pub(crate) fn server(name: &str) -> ServerPlan {
         port_of: None,
         listen: Listen::Open,
         connections: vec![ConnectionAct::Serve],
+        models: Vec::new(),
         queues: vec![QueuePlan {
             pattern: "script".to_owned(),
             route: Route {

@@ -18,6 +18,7 @@ mod servers;
 mod step_checks;
 mod steps;
 mod tags;
+mod through;
 mod when;
 mod work;
 
@@ -126,6 +127,9 @@ fn all_cases(
             in_every_case: &mut here,
             source,
             servers: Vec::new(),
+            models: Vec::new(),
+            used_models: BTreeSet::new(),
+            goes_through: false,
             columns: row.0.iter().map(|(column, _)| column.clone()).collect(),
             mentioned: BTreeSet::new(),
             call: None,

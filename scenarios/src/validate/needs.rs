@@ -25,6 +25,7 @@ const IMPLIED: &[(&str, &str)] = &[
     ("calls", "`calls`"),
     ("at-once", "`at_once`"),
     ("cancels", "`cancel`"),
+    ("looks-up", "`look_up` of a call"),
     ("streams", "`stream`"),
     ("streams-body", "`body_as: stream`"),
     (
@@ -119,6 +120,9 @@ pub(super) fn all_needs(
 fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<Ability> {
     let mut needs = BTreeSet::new();
     for call in calls {
+        if call.look_up.is_some() {
+            needs.insert(Ability::LooksUp);
+        }
         if call.at_once > 1 {
             needs.insert(Ability::AtOnce);
         }

@@ -4,16 +4,17 @@ use std::net::Ipv4Addr;
 
 use scripted_servers::script::{ConnectionAct, Listen, PathPattern, PortState, Route};
 
-use crate::document::decode::{Fields, Keys, brief, not_yet};
+use crate::document::decode::{Fields, Keys, brief};
 use crate::document::kind::{Kind, Rule};
-use crate::document::{Key, Node, Span, ids};
+use crate::document::{Key, Node, Span, Value, ids};
 use crate::faults;
+use crate::models::{self, ModelPlan};
 use crate::plan::{LanesRequired, QueuePlan, ServerPlan};
 
 use super::steps::{self, Place};
 use super::{address, listen};
 use crate::reading::names::is_name;
-use crate::reading::{Reading, all_good};
+use crate::reading::{Reading, all_good, routes};
 
 /// Servers of a scenario; each takes a port.
 const MOST_SERVERS: usize = 100;
@@ -44,9 +45,10 @@ static KEYS: Keys = Keys::new(
             "what happens to accepted connections",
             || Kind::list(Kind::words(CONNECTIONS)),
         ),
+        ("models", "what its application remembers", models::kind),
         ("script", "the steps that its requests take", steps::kind),
         ("routes", "steps by method and path", || {
-            Kind::names(route_pattern(), 1..=MOST_ROUTES, steps::kind())
+            Kind::names(routes::pattern(), 1..=MOST_ROUTES, steps::kind())
         }),
     ],
 )
@@ -60,7 +62,7 @@ static KEYS: Keys = Keys::new(
     let is_behaviour = faults::WORDS.contains(&key);
     is_behaviour.then(|| "a step of `script`".to_owned())
 })
-.not_yet(&["models", "tls", "protocol"]);
+.not_yet(&["tls", "protocol"]);
 
 const CONNECTIONS: &[(&str, ConnectionAct)] = &[
     ("serve", ConnectionAct::Serve),
@@ -79,11 +81,6 @@ pub(super) fn kind() -> Kind {
 
 fn name_pattern() -> String {
     format!("(?!(?:n|job)$)[a-z][a-z0-9_]{{0,{}}}", LONGEST_NAME - 1)
-}
-
-fn route_pattern() -> String {
-    const PLAIN: &str = r#"[!"$-)+->@-~]"#;
-    format!(r"(?!CONNECT )(?:[A-Z]+ )?/(?:{PLAIN}*|(?:{PLAIN}*/)?\*)")
 }
 
 /// Reads `servers`, and makes their names known to the rest.
@@ -172,7 +169,14 @@ fn server(name: &Key, node: &Node, reading: &mut Reading<'_>) -> Option<ServerPl
     };
     let port_of = fields.get("port_of");
     let port_of = all_good(port_of.map(|node| address::port_of(node, name, reading)));
+    reading.used_models.clear();
+    reading.models = match fields.get("models") {
+        None => Vec::new(),
+        Some(node) => models::decode(node, reading)?,
+    };
     let queues = queues(&fields, name, reading);
+    let models = std::mem::take(&mut reading.models);
+    unused_models(&fields, &models, reading);
     let (listen, connections, mut queues) = (listen?, connections?, queues?);
     let (address, port_of) = (address?, port_of?);
     let served = connections.contains(&ConnectionAct::Serve);
@@ -208,8 +212,35 @@ fn server(name: &Key, node: &Node, reading: &mut Reading<'_>) -> Option<ServerPl
         },
         listen,
         connections,
+        models,
         queues,
     })
+}
+
+/// A model that no step of any case goes through.
+fn unused_models(fields: &Fields<'_>, models: &[ModelPlan], reading: &mut Reading<'_>) {
+    let entries = fields.get("models").and_then(|node| match &node.value {
+        Value::Map(entries) => Some(entries),
+        _ => None,
+    });
+    for (key, _) in entries.into_iter().flatten() {
+        let is_there = models.iter().any(|model| model.name == key.text);
+        if !is_there || reading.used_models.contains(&key.text) {
+            continue;
+        }
+        reading
+            .in_every_case
+            .report(
+                ids::UNUSED_MODEL,
+                &key.span,
+                format!("no step goes through `{}`", brief(&key.text)),
+            )
+            .label("nobody asks it")
+            .help(format!(
+                "add `through: [{}]` to a step, or remove it",
+                brief(&key.text)
+            ));
+    }
 }
 
 fn connections(node: &Node, reading: &mut Reading<'_>) -> Option<Vec<ConnectionAct>> {
@@ -254,7 +285,7 @@ fn routes(node: &Node, name: &Key, reading: &mut Reading<'_>) -> Option<Vec<Queu
     let queues: Vec<_> = entries
         .iter()
         .map(|(pattern, steps)| {
-            let route = route(&pattern.text, &pattern.span, reading);
+            let route = reading.route(&pattern.text, &pattern.span);
             let any = Route {
                 method: None,
                 path: PathPattern::Any,
@@ -269,46 +300,6 @@ fn routes(node: &Node, name: &Key, reading: &mut Reading<'_>) -> Option<Vec<Queu
         })
         .collect();
     queues.into_iter().collect()
-}
-
-/// `[METHOD ]/path` or `/path/*`.
-fn route(pattern: &str, span: &Span, reading: &mut Reading<'_>) -> Option<Route> {
-    let (method, path) = match pattern.split_once(' ') {
-        Some((method, path)) => (Some(method), path),
-        None => (None, pattern),
-    };
-    if method == Some("CONNECT") {
-        not_yet(span, "CONNECT", reading.out);
-        return None;
-    }
-    let token = |method: &str| !method.is_empty() && method.chars().all(|c| c.is_ascii_uppercase());
-    let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '*' | '?' | '#');
-    let stem = path.strip_suffix('*').unwrap_or(path);
-    let good = method.is_none_or(token)
-        && path.starts_with('/')
-        && stem.chars().all(plain)
-        && (stem.len() == path.len() || stem.ends_with('/'));
-    if !good {
-        reading
-            .out
-            .report(
-                ids::BAD_ROUTE,
-                span,
-                format!("`{}` is not a route", brief(pattern)),
-            )
-            .label("not a method and a path")
-            .help("write \"/path\", \"POST /path\" or \"/path/*\"");
-        return None;
-    }
-    let path = if stem.len() == path.len() {
-        PathPattern::Exact(path.to_owned())
-    } else {
-        PathPattern::Prefix(stem.to_owned())
-    };
-    Some(Route {
-        method: method.map(str::to_owned),
-        path,
-    })
 }
 
 /// What stands behind a lane that lets nothing through, unless another case

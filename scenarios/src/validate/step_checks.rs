@@ -38,6 +38,7 @@ pub(super) fn check(
     }
     if let (Some(required), Some((key, _))) = (required, fields.entry("required"))
         && !step.is_fault()
+        && !(required && step.goes_through_models())
     {
         let label = match required {
             true => "a plain answer is no fault that could fire",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use scripted_servers::script::{Route, Times};
-use scripted_servers::wire::{Continue, Effect, IdleEnd, KeySource};
+use scripted_servers::wire::{Continue, Effect, IdleEnd};
 
 use crate::document::decode::{Fields, Keys, brief};
 use crate::document::kind::{Kind, Known, NAME, Rule};
@@ -13,9 +13,10 @@ use crate::plan::{Content, SlowRead, StepPlan, Then};
 use crate::template::Bindings;
 
 use super::servers::too_much;
-use super::{step_checks, when};
+use super::{step_checks, through, when};
+use crate::models;
 use crate::reading::names::is_name;
-use crate::reading::{Reading, all_good, content, points};
+use crate::reading::{Reading, all_good, content, effects, points};
 
 /// What a step has beside its behaviour.
 const OWN: &[Known] = &[
@@ -33,9 +34,7 @@ const OWN: &[Known] = &[
         "with `Expect: 100-continue`: `sent`, `never` or `{after: TIME}`",
         || Kind::Either(vec![Kind::words(CONTINUES), Kind::Map(&CONTINUE)]).by_default("sent"),
     ),
-    ("applies", "the effect that is counted", || {
-        Kind::fits("[a-z0-9_-]{1,40}")
-    }),
+    ("applies", "the effect that is counted", effects::kind),
     (
         "takes",
         "how long the application works on the effect, which is counted at the end",
@@ -46,7 +45,12 @@ const OWN: &[Known] = &[
         "the content of the request is read in pieces, with time between them",
         || Kind::Map(&SLOW_READ),
     ),
-    ("key", "the business key of the effect", || Kind::Map(&KEY)),
+    ("key", "the business key of the effect", effects::key_kind),
+    (
+        "through",
+        "the models that its requests go through, in order; the first that answers ends",
+        models::through_kind,
+    ),
     ("delay", "the time between the point and the act", || {
         Kind::time().by_default("0ms")
     }),
@@ -63,7 +67,8 @@ static WITH_BEHAVIOURS: [Known; OWN.len() + faults::COUNT] = faults::with_behavi
 
 static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
     .rules(&[
-        Rule::OneOf(&faults::WORDS),
+        Rule::AtMostOneOf(&faults::WORDS),
+        Rule::AnyOf(&WORDS_OR_THROUGH),
         Rule::With("key", "applies"),
         Rule::With("takes", "applies"),
     ])
@@ -79,6 +84,17 @@ static KEYS: Keys = Keys::new("a step", &WITH_BEHAVIOURS)
     ])
     .owner(|key| faults::owner(key).map(|word| format!("`{word}`")))
     .not_yet(faults::NOT_YET);
+
+/// One of them at least is there.
+static WORDS_OR_THROUGH: [&str; faults::COUNT + 1] = {
+    let mut words = ["through"; faults::COUNT + 1];
+    let mut at = 0;
+    while at < faults::COUNT {
+        words[at] = faults::WORDS[at];
+        at += 1;
+    }
+    words
+};
 
 /// How many requests a step can take, unless it takes them always.
 const MOST_TIMES: u64 = 1_000_000;
@@ -165,8 +181,8 @@ fn step(
     let required = fields.get("required");
     let required = required.map(|node| node.truth("`required`", reading.out));
     let name = fields.get("name").map(|node| name(node, reading));
-    let behaviour = fields.one_of(&faults::WORDS, reading.out);
-    let fault = behaviour.and_then(|(word, _, value)| faults::decode(word, value, reading));
+    let through = through::names(&fields, reading);
+    let fault = through::behaviour(&fields, through.as_deref(), reading);
     let step = StepPlan {
         line: reading.out.line(&node.span),
         name: all_good(name)?,
@@ -176,13 +192,16 @@ fn step(
         continues: all_good(continues)?.unwrap_or_default(),
         applies: applies?,
         takes: takes?,
+        through: through?,
         slow_read: all_good(slow_read)?,
         delay: all_good(delay)?.unwrap_or_default(),
         then: all_good(then)?,
         ..StepPlan::new(fault?)
     };
     let required = all_good(required)?;
-    step_checks::check(&step, required, &fields, place, reading).then_some((step, required))
+    let good = step_checks::check(&step, required, &fields, place, reading)
+        && through::check(&step, required, &fields, reading);
+    good.then_some((step, required))
 }
 
 fn times(node: &Node, reading: &mut Reading<'_>) -> Option<Times> {
@@ -222,30 +241,14 @@ fn applies(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<Effe
                     .help("add `applies: NAME`, or remove `key`");
                 return None;
             }
-            Some(key_source(node, reading)?)
+            Some(reading.key_source(node)?)
         }
     };
     let Some(node) = fields.get("applies") else {
         return Some(None);
     };
-    let name = node.text("`applies`", reading.out)?;
-    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
-    if !name.chars().all(word) || name.len() > 40 {
-        reading
-            .out
-            .report(
-                ids::BAD_NAME,
-                &node.span,
-                format!("`{}` cannot be an effect", brief(name)),
-            )
-            .label("not a name")
-            .help("write a lower-case word such as `order`");
-        return None;
-    }
-    Some(Some(Effect {
-        name: name.to_owned(),
-        key,
-    }))
+    let name = reading.effect(node, "`applies`")?;
+    Some(Some(Effect { name, key }))
 }
 
 fn takes(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Duration> {
@@ -304,42 +307,6 @@ fn slow_read(node: &Node, reading: &mut Reading<'_>) -> Option<SlowRead> {
         bytes: size,
         every: pause,
     })
-}
-
-static KEY: Keys = Keys::new(
-    "`key`",
-    &[
-        (
-            "header",
-            "the header field that holds it",
-            content::field_name,
-        ),
-        (
-            "json",
-            "a JSON pointer into the content",
-            when::pointer_kind,
-        ),
-        ("path", "`last`: the last segment of the path", || {
-            Kind::word("last")
-        }),
-    ],
-)
-.rules(&[Rule::OneOf(&["header", "json", "path"])]);
-
-fn key_source(node: &Node, reading: &mut Reading<'_>) -> Option<KeySource> {
-    let fields = node.fields(&KEY, reading.out)?;
-    let (form, _, value) = fields.one_of(&["header", "json", "path"], reading.out)?;
-    match form {
-        "header" => {
-            let name = value.text("`header`", reading.out)?;
-            let good = reading.field_name(name, &value.span);
-            good.then(|| KeySource::Header(name.to_owned()))
-        }
-        "json" => reading.pointer(value).map(KeySource::Json),
-        _ => value
-            .word("a part of the path", &[("last", ())], reading.out)
-            .map(|()| KeySource::PathLast),
-    }
 }
 
 const THEN_FORMS: [&str; 3] = ["close", "reset", "stay"];

@@ -7,7 +7,7 @@ use crate::document::kind::{Kind, Rule};
 use crate::document::{Node, ids};
 
 use crate::reading::names::{self, method};
-use crate::reading::{Reading, all_good, content};
+use crate::reading::{Reading, all_good, content, effects};
 
 static KEYS: Keys = Keys::new(
     "`when`",
@@ -54,7 +54,11 @@ static HEADER: Keys = Keys::new(
 static JSON: Keys = Keys::new(
     "`when.json`",
     &[
-        ("pointer", "a JSON pointer such as `/id`", pointer_kind),
+        (
+            "pointer",
+            "a JSON pointer such as `/id`",
+            effects::pointer_kind,
+        ),
         ("equals", "the value that must stand there", || Kind::Any),
     ],
 )
@@ -70,11 +74,6 @@ const IS: &[(&str, bool)] = &[("present", true), ("absent", false)];
 /// `when`.
 pub(super) fn kind() -> Kind {
     Kind::Map(&KEYS)
-}
-
-/// A JSON pointer.
-pub(super) fn pointer_kind() -> Kind {
-    Kind::fits(r"(?:/[\s\S]*)?")
 }
 
 impl Reading<'_> {
@@ -142,19 +141,6 @@ impl Reading<'_> {
         let equals = fields.need("equals", self.out);
         let pointer = self.pointer(pointer?)?;
         Some((pointer, self.json_value(equals?)?))
-    }
-
-    /// A JSON pointer (RFC 6901).
-    pub(super) fn pointer(&mut self, node: &Node) -> Option<String> {
-        let text = node.any_text("a JSON pointer", self.out)?;
-        if !text.is_empty() && !text.starts_with('/') {
-            self.out
-                .report(ids::BAD_POINTER, &node.span, "not a JSON pointer")
-                .label("it begins with `/`")
-                .help(format!("write \"/{text}\""));
-            return None;
-        }
-        Some(text.to_owned())
     }
 
     /// The name of a method.

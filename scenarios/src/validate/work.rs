@@ -38,6 +38,7 @@ macro_rules! call_keys {
             Rule::With("headers", "url"),
             Rule::With("body", "url"),
             Rule::With("body_as", "url"),
+            Rule::With("look_up", "url"),
             Rule::With("body_as", "body"),
             Rule::With("operation", "at"),
             Rule::With("at", "operation"),
@@ -65,9 +66,14 @@ static CALL: Keys = call_keys!(
         "resumable",
         "with `operation: upload`: `true` for one that goes on where it broke off",
         || Kind::Truth.by_default(false)
+    ),
+    (
+        "look_up",
+        "where the truth can be asked for after an unknown outcome, by GET",
+        url_kind
     )
 )
-.not_yet(&["via", "look_up"])
+.not_yet(&["via"])
 .elsewhere(&[
     ("ends_with", "`stream`, in the place of `call`"),
     ("pause", "an entry of `calls`"),
@@ -90,6 +96,11 @@ static CALLS: Keys = call_keys!(
         "with `operation: upload`: `true` for one that goes on where it broke off",
         || Kind::Truth.by_default(false)
     ),
+    (
+        "look_up",
+        "where the truth can be asked for after an unknown outcome, by GET",
+        url_kind
+    ),
     ("pause", "wait before it", || Kind::time().by_default("0ms")),
     ("repeat", "how often it is made", || Kind::Number(
         1..=MOST_CALLS
@@ -101,7 +112,7 @@ static CALLS: Keys = call_keys!(
         || Kind::Number(2..=MOST_AT_ONCE)
     )
 )
-.not_yet(&["via", "look_up"]);
+.not_yet(&["via"]);
 
 static STREAM: Keys = call_keys!(
     "a stream",
@@ -271,6 +282,10 @@ fn one_call(fields: &Fields<'_>, id: u32, among: Among, reading: &mut Reading<'_
         Some(_) => literal(fields, among.uploads, reading),
         None => None,
     };
+    let look_up = match among.uploads {
+        true => fields.get("look_up").map(|node| url(node, reading)),
+        false => None,
+    };
     reading.call = None;
     Some(Call {
         id,
@@ -279,6 +294,7 @@ fn one_call(fields: &Fields<'_>, id: u32, among: Among, reading: &mut Reading<'_
         group: among.group,
         at_once: among.at_once,
         request: request?,
+        look_up: all_good(look_up)?,
         stream: None,
     })
 }
@@ -316,7 +332,10 @@ fn literal(fields: &Fields<'_>, uploads: bool, reading: &mut Reading<'_>) -> Opt
 fn operation(fields: &Fields<'_>, may_upload: bool, reading: &mut Reading<'_>) -> Option<Request> {
     misplaced(
         fields,
-        &["method", "headers", "body", "body_as"],
+        match may_upload {
+            true => &["method", "headers", "body", "body_as", "look_up"],
+            false => &["method", "headers", "body", "body_as"],
+        },
         "`url`",
         reading,
     )?;

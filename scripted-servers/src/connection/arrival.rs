@@ -11,6 +11,7 @@ use crate::transport::Transport;
 impl<T: Transport> Connection<T> {
     /// A request begins.
     pub(super) fn begin(&mut self, arrived: Duration, scripted: bool) {
+        self.release();
         self.exchanges += 1;
         self.doubt = None;
         let reused = self.exchanges > 1;
@@ -22,6 +23,8 @@ impl<T: Transport> Connection<T> {
             began: arrived,
             queue: None,
             step: None,
+            program: None,
+            passage: None,
             malformed: false,
             ends_connection: false,
             is_head: false,
@@ -158,16 +161,18 @@ impl<T: Transport> Connection<T> {
             }
             _ => None,
         };
+        let digest = exchange.request.take_digest();
         let delivered = What::Delivered {
             arrived_us: micros(arrived),
             body_bytes: exchange.request.content_bytes(),
-            body_sha256: exchange.request.take_digest(),
+            body_sha256: digest.clone(),
             drained: self.draining || !server.cell.lived_at(arrived),
         };
         if let Some(step) = step {
             self.took(step);
         }
         self.tell(delivered);
+        self.go_through_models(arrived, digest.as_deref());
     }
 
     /// Reads exactly what has arrived by now and counts it: the rest of the

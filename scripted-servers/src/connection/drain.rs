@@ -100,6 +100,7 @@ impl<T: Transport> Connection<T> {
     /// The script of the current exchange is over: what still arrives of its
     /// request takes no step.
     pub(crate) fn end_script(&mut self) {
+        self.release();
         if let Some(exchange) = &mut self.exchange {
             exchange.scripted = false;
         }

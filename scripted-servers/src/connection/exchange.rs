@@ -1,10 +1,13 @@
 //! What is known of one exchange, and what remains to be proved of its fault.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::event::{Lane, StepId};
+use crate::models::Passage;
 use crate::request::Request;
 use crate::state::Server;
+use crate::wire::WireProgram;
 
 /// One request on a connection and what is done with it.
 pub(crate) struct Exchange {
@@ -16,6 +19,10 @@ pub(crate) struct Exchange {
     pub(crate) began: Duration,
     pub(crate) queue: Option<usize>,
     pub(crate) step: Option<StepId>,
+    /// The program that models made of it; none: its step's.
+    pub(crate) program: Option<Arc<WireProgram>>,
+    /// What models decided, until it is answered.
+    pub(crate) passage: Option<Passage>,
     pub(crate) malformed: bool,
     pub(crate) ends_connection: bool,
     pub(crate) is_head: bool,

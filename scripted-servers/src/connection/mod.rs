@@ -7,6 +7,7 @@
 mod arrival;
 mod drain;
 mod exchange;
+mod passage;
 mod taken;
 
 use std::cell::RefCell;
@@ -191,6 +192,7 @@ impl<T: Transport> Connection<T> {
 
     /// Waits for the first byte of the next request and begins its exchange.
     pub(crate) async fn next_request(&mut self, scripted: bool) -> Result<(), Stop> {
+        self.release();
         self.exchange = None;
         loop {
             if let Some(arrived) = self.pending.next_request() {

@@ -176,6 +176,7 @@ mod tests {
 
     use super::*;
     use crate::event::{Ending, StepId};
+    use crate::models::Decided;
 
     fn any_what() -> impl Strategy<Value = What> {
         let maybe_text = || proptest::option::of(any::<String>());
@@ -224,6 +225,11 @@ mod tests {
             ),
             any::<(u64, u64)>().prop_map(|(bytes, handed_us)| What::Answered { bytes, handed_us }),
             any::<String>().prop_map(|reason| What::Malformed { reason }),
+            (any::<String>(), any::<u64>()).prop_map(|(name, since_us)| What::Model {
+                name,
+                decided: Decided::Stage { number: 1, of: 2 },
+                since_us
+            }),
             Just(What::Ended { how: Ending::Reset }),
         ]
     }

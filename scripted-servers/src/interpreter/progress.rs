@@ -8,7 +8,8 @@ use super::expectation::wants_content;
 use super::{ABORTED_BEFORE_SILENCE, LEFT_BEFORE_A_PART, LEFT_BEFORE_RESET, LEFT_BEFORE_SILENCE};
 use crate::connection::{Connection, Part, Proof, micros};
 use crate::event::{Ending, Lane, What};
-use crate::route::path_of;
+use crate::models::Asked;
+use crate::request::Head;
 use crate::transport::Transport;
 use crate::wire::{Effect, End, KeySource, WireStep};
 use crate::works::Work;
@@ -52,7 +53,10 @@ impl<T: Transport> Connection<T> {
             && exchange.scripted
             && !exchange.malformed
             && let Some(id) = exchange.step
-            && let program = server.program(Some(id), false)
+            && let made = exchange.program.clone()
+            && let program = made
+                .as_deref()
+                .unwrap_or_else(|| server.program(Some(id), false))
             && let Some([step, behind @ ..]) = program.steps.get(exchange.place..)
         {
             // Nothing is said of content that an answer to HEAD does not have.
@@ -160,19 +164,20 @@ impl<T: Transport> Connection<T> {
 
     fn key(&self, source: &KeySource) -> Option<String> {
         let request = &self.exchange.as_ref()?.request;
-        match source {
-            KeySource::Header(name) => request.head()?.values(name).next().map(str::to_owned),
-            KeySource::PathLast => {
-                let path = path_of(&request.head()?.target);
-                let last = path.rsplit('/').find(|segment| !segment.is_empty());
-                last.map(str::to_owned)
-            }
-            KeySource::Json(pointer) => match request.json()?.pointer(pointer)? {
-                serde_json::Value::String(text) => Some(text.clone()),
-                serde_json::Value::Null => None,
-                value => Some(value.to_string()),
-            },
-        }
+        // Whoever looks for the key in the content has not kept the head.
+        let none = Head::default();
+        let head = request.head().unwrap_or(&none);
+        let looks_inside = matches!(source, KeySource::Json(_));
+        let json = looks_inside.then(|| request.json()).flatten();
+        let asked = Asked {
+            at: self.due(),
+            method: &head.method,
+            target: &head.target,
+            headers: &head.headers,
+            digest: None,
+            json: json.as_ref(),
+        };
+        asked.key(source)
     }
 
     /// All of the answer that will ever be sent was handed to the kernel.
@@ -187,6 +192,7 @@ impl<T: Transport> Connection<T> {
                 bytes,
                 handed_us: micros(handed),
             });
+            self.release();
         }
     }
 

@@ -29,6 +29,7 @@ fn step(times: Times) -> Step {
         times,
         inside_head: false,
         program: WireProgram::default(),
+        through: None,
     }
 }
 
@@ -258,6 +259,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         times,
         inside_head,
         program: WireProgram::default(),
+        through: None,
     })
 }
 

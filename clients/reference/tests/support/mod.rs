@@ -156,6 +156,7 @@ pub(crate) fn call(method: &str, url: String) -> Call {
         body: (method == "POST" || method == "PUT").then(|| Body::Text("abc".to_owned())),
         stream_body: false,
         resumable: false,
+        look_up: None,
         stream: None,
         pause_ms: 0,
         group: 0,

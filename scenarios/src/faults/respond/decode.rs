@@ -61,10 +61,7 @@ pub(super) static KEYS: Keys = Keys::new(
         ),
     ],
 )
-.rules(&[
-    Rule::Needs(&["status"]),
-    Rule::AtMostOneOf(&["gzip", "deflate", "br"]),
-])
+.rules(&[Rule::AtMostOneOf(&["gzip", "deflate", "br"])])
 .elsewhere(&[
     ("text", "`body`"),
     ("json", "`body`"),
@@ -80,7 +77,7 @@ pub(super) static KEYS: Keys = Keys::new(
     ("with", "`cut`"),
 ]);
 
-static RETRY_AFTER: Keys = Keys::new(
+pub(super) static RETRY_AFTER: Keys = Keys::new(
     "`retry_after`",
     &[
         ("seconds", "so many seconds", || Kind::Number(0..=u64::MAX)),
@@ -166,7 +163,7 @@ const BY_KEY: &[(&str, &str)] = &[
     ("transfer-encoding", "`framing: chunked`"),
 ];
 
-fn headers_kind() -> Kind {
+pub(super) fn headers_kind() -> Kind {
     let names: Vec<&str> = BY_KEY.iter().map(|(name, _)| *name).collect();
     content::headers_without(&names)
 }
@@ -201,8 +198,7 @@ fn point() -> Kind {
 /// Reads the parameters.
 pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> {
     let fields = node.fields(&KEYS, reading.out)?;
-    let status = fields.need("status", reading.out);
-    let status = status.and_then(|node| node.number("a status", 200..=599, reading.out));
+    let status = status(&fields, reading);
     let trailers = fields.get("trailers").map(|node| headers(node, reading));
     let headers = fields.get("headers").map(|node| headers(node, reading));
     let retry_after = fields
@@ -220,7 +216,8 @@ pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> 
     let stall = fields.get("stall").map(|node| stall(node, reading));
     let cut = fields.get("cut").map(|node| cut(node, reading));
     let respond = Respond {
-        status: u16::try_from(status?).ok()?,
+        status: status?.unwrap_or(200),
+        by_model: status?.is_none(),
         headers: all_good(headers)?.unwrap_or_default(),
         retry_after: all_good(retry_after)?,
         interim: all_good(interim)?.unwrap_or_default(),
@@ -238,9 +235,31 @@ pub(super) fn decode(node: &Node, reading: &mut Reading<'_>) -> Option<Respond> 
     check::check(&respond, &fields, reading).then_some(respond)
 }
 
-type Headers = Vec<(String, crate::template::Template)>;
+/// The status; none where the models of the step say it.
+fn status(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Option<u16>> {
+    let Some(node) = fields.get("status") else {
+        if !reading.goes_through {
+            reading
+                .out
+                .report(
+                    ids::NO_STATUS,
+                    &fields.node.span,
+                    "`respond` needs the key `status`",
+                )
+                .label("`status` is missing here")
+                .help(
+                    "add `status:`, the status code; only a model of the step can say it instead",
+                );
+        }
+        return reading.goes_through.then_some(None);
+    };
+    let status = node.number("a status", 200..=599, reading.out)?;
+    u16::try_from(status).ok().map(Some)
+}
 
-fn headers(node: &Node, reading: &mut Reading<'_>) -> Option<Headers> {
+pub(super) type Headers = Vec<(String, crate::template::Template)>;
+
+pub(super) fn headers(node: &Node, reading: &mut Reading<'_>) -> Option<Headers> {
     let headers = reading.headers(node)?;
     let mut good = true;
     for (key, _) in node.map("`headers`", reading.out)? {
@@ -265,7 +284,7 @@ fn headers(node: &Node, reading: &mut Reading<'_>) -> Option<Headers> {
     good.then_some(headers)
 }
 
-fn retry_after(node: &Node, reading: &mut Reading<'_>) -> Option<RetryAfter> {
+pub(super) fn retry_after(node: &Node, reading: &mut Reading<'_>) -> Option<RetryAfter> {
     let fields = node.fields(&RETRY_AFTER, reading.out)?;
     let (form, _, value) = fields.one_of(&["seconds", "date_in", "text"], reading.out)?;
     match form {

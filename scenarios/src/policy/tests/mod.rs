@@ -4,6 +4,7 @@ mod answers;
 mod attempts;
 mod connections;
 mod hops;
+mod models;
 mod waits;
 
 use std::time::Duration;

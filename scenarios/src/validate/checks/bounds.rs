@@ -57,6 +57,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         .calls
         .iter()
         .any(|call| matches!(call.request, Request::Operation { .. }));
+    let looks_up = view.plan.calls.iter().any(|call| call.look_up.is_some());
     let at_localhost = view.plan.calls.iter().any(|call| match &call.request {
         Request::Literal { url, .. } => url.is_at_localhost(),
         Request::Operation { .. } => false,
@@ -66,6 +67,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         Some(sends)
             if limits.hedge_after.is_none()
                 && !operations
+                && !looks_up
                 && !at_localhost
                 && !view.plan.may_redirect()
                 && !view.has_stale_connections() =>
@@ -103,7 +105,13 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
 
 /// The most that an effect can be counted.
 pub(super) fn applied(view: &View<'_>, effect: &str) -> Bounds {
-    let queues = view.plan.servers.iter().flat_map(|server| &server.queues);
+    let servers = &view.plan.servers;
+    let models = servers.iter().flat_map(|server| &server.models);
+    let mut by_models = models.filter_map(|model| model.model.remembers().effect());
+    if by_models.any(|declared| declared.name == effect) {
+        return (0, None);
+    }
+    let queues = servers.iter().flat_map(|server| &server.queues);
     let most = queues
         .map(|queue| applied_in(queue, effect))
         .sum::<Option<u64>>();

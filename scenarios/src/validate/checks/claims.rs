@@ -13,7 +13,7 @@ use crate::document::{Node, Value, ids};
 use crate::expected::Expected;
 use crate::faults::shown::{TOO_MUCH_FOR_KERNEL, WHOLE_IN_KERNEL};
 use crate::matcher::Matcher;
-use crate::plan::{Expectation, Request, ServerPlan, StepPlan};
+use crate::plan::{Expectation, Request, ServerPlan};
 use crate::target;
 use crate::template::Bindings;
 use crate::verdict::{Level, Outcome};
@@ -151,17 +151,13 @@ fn nothing_to_compare(
     match &expectation.assertion {
         Assertion::Running(counts) => {
             let lasts = |name: &str| {
-                let mut steps = view.plan.steps();
-                let is_it = |step: &StepPlan| {
-                    let applied = step.applies.as_ref();
-                    !step.takes.is_zero() && applied.is_some_and(|effect| effect.name == name)
-                };
-                steps.any(is_it)
+                let mut effects = view.plan.servers.iter().flat_map(ServerPlan::effects);
+                effects.any(|effect| effect.name == name && !effect.takes.is_zero())
             };
             let all = counts.iter().all(|count| lasts(&count.effect));
             (!all).then_some((
-                "no step says with `takes` that this effect takes time",
-                "add `takes` to a step that applies it, or count with `applied`",
+                "no step and no model says with `takes` that this effect takes time",
+                "add `takes` to a step or model that applies it, or count with `applied`",
             ))
         }
         Assertion::Header(header) => match &header.is {
@@ -323,7 +319,8 @@ fn lonely_honest(view: &View<'_>, reading: &mut Reading<'_>) {
     let only_honest = musts
         .iter()
         .all(|one| matches!(one.assertion, Assertion::Honest));
-    let applies = view.plan.steps().any(|step| step.applies.is_some());
+    let mut effects = view.plan.servers.iter().flat_map(ServerPlan::effects);
+    let applies = effects.next().is_some();
     if !only_honest || applies || musts.is_empty() {
         return;
     }
