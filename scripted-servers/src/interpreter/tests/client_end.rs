@@ -332,10 +332,12 @@ fn a_rst_that_comes_while_nothing_is_heard_has_ended_the_idle_connection() {
             .clone()
             .play(Vec::new(), vec![(10, Act::Read(6)), (45, Act::Read(4))]);
         let served = live(&mut scene.line, ConnectionAct::Serve, 0);
-        let patience = tokio::time::timeout(Duration::from_secs(1), async {
-            tokio::join!(reads, served)
-        });
-        patience.await.unwrap();
+        let clock = scene.clock.clone();
+        let both = async { tokio::join!(reads, served) };
+        tokio::select! {
+            _ = both => {}
+            _busy = clock.sleep_until(Duration::from_secs(1)) => panic!("it is looked for to the end"),
+        }
         read_out(&mut scene.line).await;
         let events = scene.record.events().into_iter();
         let what: Vec<What> = events.map(|event| event.what).collect();
