@@ -119,12 +119,13 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Whether the peer's RST came while this socket was deaf: nobody is there any
-    /// more, nothing is on its way, and a RST is not sent again.
+    /// more, nothing is on its way, and a RST is not sent again. Asked in this order: an
+    /// end that was heard shows once nothing more is coming.
     fn has_vanished(&self) -> bool {
-        self.transport.ending().is_none()
-            && self.transport.peer() == Peer::Gone
+        self.transport.peer() == Peer::Gone
             && self.transport.coming() == Some(0)
             && self.transport.unread() == 0
+            && self.transport.ending().is_none()
     }
 
     fn is_taken(&mut self) -> bool {

@@ -254,19 +254,14 @@ fn a_client_that_aborts_at_the_sight_of_the_bytes_has_met_the_silence_behind_the
             WireStep::End(End::Hang),
         ];
         let what = in_jumping_time(async {
-            let mut scene = scene(Step::new(WireProgram {
-                steps,
-                answer: None,
-                ..WireProgram::default()
-            }));
+            let mut scene = scene(answering_by(steps));
             let mut says = REQUEST.iter().copied().collect();
             scene.memory.act(Act::Send(REQUEST.len()), &mut says);
             scene.memory.delay_acknowledgements();
             scene.memory.on_bytes(vec![act.clone()]);
             live(&mut scene.line, ConnectionAct::Serve, 0).await;
             read_out(&mut scene.line).await;
-            let events = scene.record.events().into_iter();
-            events.map(|event| event.what).collect::<Vec<_>>()
+            told(&scene)
         });
         assert_eq!(fired_events(&what), fired, "{act:?} of {sent}");
     }
@@ -282,11 +277,7 @@ fn a_fin_that_is_answered_by_rst_was_sent_also_where_the_client_ends_at_once() {
             WireStep::End(End::Close),
         ];
         let what = in_jumping_time(async {
-            let mut scene = scene(Step::new(WireProgram {
-                steps,
-                answer: None,
-                ..WireProgram::default()
-            }));
+            let mut scene = scene(answering_by(steps));
             let mut says = REQUEST.iter().copied().collect();
             scene.memory.act(Act::Send(REQUEST.len()), &mut says);
             scene.memory.delay_acknowledgements();
@@ -301,8 +292,7 @@ fn a_fin_that_is_answered_by_rst_was_sent_also_where_the_client_ends_at_once() {
             }
             scene.cell.set_over(ended_at);
             drain(&mut scene.line, ConnectionAct::Serve).await;
-            let events = scene.record.events().into_iter();
-            events.map(|event| event.what).collect::<Vec<_>>()
+            told(&scene)
         });
         assert_eq!(fired_events(&what), fired);
     }
@@ -319,11 +309,7 @@ fn a_rst_that_comes_while_nothing_is_heard_has_ended_the_idle_connection() {
         WireStep::EndWhenIdle(Duration::ZERO, IdleEnd::Reset),
     ];
     in_jumping_time(async {
-        let mut scene = scene(Step::new(WireProgram {
-            steps,
-            answer: None,
-            ..WireProgram::default()
-        }));
+        let mut scene = scene(answering_by(steps));
         let mut says = REQUEST.iter().copied().collect();
         scene.memory.act(Act::Send(REQUEST.len()), &mut says);
         scene.memory.on_deaf(vec![Act::Reset]);
@@ -339,8 +325,7 @@ fn a_rst_that_comes_while_nothing_is_heard_has_ended_the_idle_connection() {
             _busy = clock.sleep_until(Duration::from_secs(1)) => panic!("it is looked for to the end"),
         }
         read_out(&mut scene.line).await;
-        let events = scene.record.events().into_iter();
-        let what: Vec<What> = events.map(|event| event.what).collect();
+        let what = told(&scene);
         assert_eq!(fired_events(&what), 1, "{what:?}");
         let has = |one: &What| {
             matches!(
@@ -353,4 +338,17 @@ fn a_rst_that_comes_while_nothing_is_heard_has_ended_the_idle_connection() {
         };
         assert!(what.iter().any(has), "{what:?}");
     });
+}
+
+fn answering_by(steps: Vec<WireStep>) -> Step {
+    Step::new(WireProgram {
+        steps,
+        answer: None,
+        ..WireProgram::default()
+    })
+}
+
+fn told(scene: &Scene) -> Vec<What> {
+    let events = scene.record.events().into_iter();
+    events.map(|event| event.what).collect()
 }
