@@ -297,6 +297,21 @@ fn a_scenario_that_proves_nothing_fails_the_selftest() {
 }
 
 #[test]
+fn the_matrix_shows_which_defect_is_caught_and_fails_where_one_is_not() {
+    let bench = Workbench::with_cut();
+    bench
+        .run(&["selftest", "request/cut", "--matrix"])
+        .ends_with(0)
+        .says("request/cut  ")
+        .says("  retries-post-on-close")
+        .says("all of it holds");
+    bench
+        .run(&["selftest", "--matrix"])
+        .ends_with(1)
+        .says("defect accepts-short-body\n    should    be caught by at least one scenario");
+}
+
+#[test]
 fn help_names_every_option_of_a_run() {
     let bench = Workbench::new();
     insta::assert_snapshot!(bench.run(&["run", "-h"]).ends_with(0).stdout);

@@ -1,5 +1,6 @@
 //! Over random scripts of faults, the good reference client keeps its budget
-//! and never tells a lie. The scripts go the whole way: YAML, Plan, servers,
+//! and never tells a lie; and where its orders have keys that the server knows,
+//! none is carried out twice. The scripts go the whole way: YAML, Plan, servers,
 //! process, evidence, judge.
 
 #![allow(
@@ -33,6 +34,8 @@ struct Scripted {
     connections: Vec<&'static str>,
     steps: Vec<String>,
     methods: Vec<&'static str>,
+    /// Whether every call has a key, by which the server does its work once.
+    keyed: bool,
 }
 
 impl Scripted {
@@ -51,15 +54,25 @@ impl Scripted {
                     "POST" | "PUT" => ", body: { text: \"order\" }",
                     _ => "",
                 };
-                format!("  - {{ method: {method}, url: \"{{api}}/{n}\"{body} }}\n")
+                let key = match self.keyed {
+                    true => format!(", headers: {{ Idempotency-Key: key-{n} }}"),
+                    false => String::new(),
+                };
+                format!("  - {{ method: {method}, url: \"{{api}}/{n}\"{key}{body} }}\n")
             })
             .collect();
         let dead = match steps.contains("{dead}") {
             true => "  dead: { listen: refuse }\n",
             false => "",
         };
+        let models = match self.keyed {
+            true => {
+                "    models: { store: { idempotency: { header: Idempotency-Key, effect: order } } }\n"
+            }
+            false => "",
+        };
         format!(
-            "title: Random faults\nwhy: They come as they come.\nservers:\n  api:\n    \
+            "title: Random faults\nwhy: They come as they come.\nservers:\n  api:\n{models}    \
              connections: [{}]\n    script:\n{steps}{dead}calls:\n{calls}\
              limits: {{ attempts: {ATTEMPTS}, redirects: {REDIRECTS}, idle: 400ms, total: 3s }}\n\
              deadline: 25s\nexpect:\n  must:\n    - honest: true\n    \
@@ -165,6 +178,45 @@ fn scripted() -> impl Strategy<Value = Scripted> {
                     })
                     .collect(),
                 methods,
+                keyed: false,
+            }
+        })
+}
+
+/// What becomes of an answer that the server has worked for.
+fn lost_answer() -> impl Strategy<Value = String> {
+    let status = prop::sample::select(vec![200, 201, 500, 502, 503, 504]);
+    let framing = prop::sample::select(vec!["length", "chunked", "close"]);
+    prop_oneof![
+        end().prop_map(|end| format!("cut: {{ after: request, with: {end} }}")),
+        status.prop_map(|status| format!("respond: {{ status: {status} }}")),
+        (1..20_u8, end()).prop_map(|(at, end)| format!(
+            "respond: {{ cut: {{ after: {{ head: {at} }}, with: {end} }} }}"
+        )),
+        (framing, prop::sample::select(vec!["reset", "hang"])).prop_map(|(framing, end)| format!(
+            "respond: {{ framing: {framing}, cut: {{ after: {{ body: half }}, with: {end} }} }}"
+        )),
+        Just("respond: { surplus: { text: \"more\" } }".to_owned()),
+        Just("respond: { gzip: half }".to_owned()),
+        Just("respond: {}\n        then: { close: 0s }".to_owned()),
+    ]
+}
+
+fn keyed() -> impl Strategy<Value = Scripted> {
+    let connection = prop::sample::select(vec!["serve", "serve", "reset", "close"]);
+    let step = lost_answer().prop_map(|step| format!("through: [store]\n        {step}"));
+    (
+        prop::collection::vec(connection, 0..3),
+        prop::collection::vec(step, 1..5),
+        prop::collection::vec(Just("POST"), 1..4),
+    )
+        .prop_map(|(mut connections, steps, methods)| {
+            connections.push("serve");
+            Scripted {
+                connections,
+                steps,
+                methods,
+                keyed: true,
             }
         })
 }
@@ -210,17 +262,19 @@ fn keeps_to_the_truth(script: &Scripted, verdict: &CellVerdict) -> Result<(), Te
     Ok(())
 }
 
-#[test]
-fn the_good_client_keeps_its_budget_and_never_lies() {
+/// Runs cells of random scripts, and holds what came of each against what must be.
+fn over(
+    scripts: impl Strategy<Value = Scripted>,
+    holds: impl Fn(&Scripted, &CellVerdict) -> Result<(), TestCaseError>,
+) {
     let client = Arc::new(reference());
-    let judged = AtomicUsize::new(0);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 12,
         max_shrink_iters: 24,
         failure_persistence: None,
         ..ProptestConfig::default()
     });
-    let ran = runner.run(&prop::collection::vec(scripted(), 8..16), |scripts| {
+    let ran = runner.run(&prop::collection::vec(scripts, 8..16), |scripts| {
         let run = TempDir::new().unwrap();
         let planned: Vec<(&Scripted, Plan)> = scripts
             .iter()
@@ -234,15 +288,43 @@ fn the_good_client_keeps_its_budget_and_never_lies() {
         });
         let done = run_cells(jobs.collect(), &options(run.path()), &mut |_| {}).unwrap();
         for ((script, _), done) in planned.iter().zip(&done) {
-            keeps_to_the_truth(script, &done.verdict)?;
+            holds(script, &done.verdict)?;
         }
-        judged.fetch_add(done.len(), Ordering::Relaxed);
         Ok(())
     });
     if let Err(failed) = ran {
         panic!("{failed}");
     }
+}
+
+#[test]
+fn the_good_client_keeps_its_budget_and_never_lies() {
+    let judged = AtomicUsize::new(0);
+    over(scripted(), |script, verdict| {
+        judged.fetch_add(1, Ordering::Relaxed);
+        keeps_to_the_truth(script, verdict)
+    });
     // A property over scripts that the language all refuses would prove nothing.
     let judged = judged.into_inner();
     assert!(judged >= 50, "only {judged} scripts were run");
+}
+
+#[test]
+fn the_good_client_with_keys_never_causes_a_second_effect() {
+    let again = AtomicUsize::new(0);
+    over(keyed(), |script, verdict| {
+        keeps_to_the_truth(script, verdict)?;
+        let orders = verdict.applied.get("order").copied().unwrap_or(0);
+        let told = format!("{}\n{verdict:#?}", script.yaml());
+        prop_assert!(orders <= script.methods.len() as u64, "{told}");
+        for call in &verdict.calls {
+            prop_assert!(call.applied <= 1, "a second effect: {told}");
+            let sent_again = call.applied == 1 && call.delivered > 1;
+            again.fetch_add(usize::from(sent_again), Ordering::Relaxed);
+        }
+        Ok(())
+    });
+    // Only an order that arrived again could have been carried out again.
+    let again = again.into_inner();
+    assert!(again >= 20, "only {again} orders arrived again");
 }

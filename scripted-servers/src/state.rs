@@ -15,7 +15,7 @@ use crate::record::Record;
 use crate::request::{Head, Request};
 use crate::script::{ConnectionAct, PathPattern, ServerScript, Step};
 use crate::select::{self, Due, Facts};
-use crate::wire::{Answer, KeySource, RequestPoint, WireProgram, WireStep};
+use crate::wire::{Answer, KeySource, RequestPoint, SentEvents, WireProgram, WireStep};
 use crate::works::Works;
 
 /// What all servers of a cell share.
@@ -321,6 +321,7 @@ fn not_found(with_content: bool) -> WireProgram {
             body_bytes: content.len() as u64,
             body_sha256: Some(crate::digest::sha256(content.as_bytes())),
             whole: true,
+            events: SentEvents::default(),
         }),
         ..WireProgram::default()
     }

@@ -89,6 +89,7 @@ impl WireProgram {
                 body_bytes: body.len() as u64,
                 body_sha256: Some(crate::digest::sha256(body)),
                 whole: true,
+                events: SentEvents::default(),
             }),
             ..Self::default()
         }
@@ -107,6 +108,30 @@ pub struct Answer {
     pub body_sha256: Option<String>,
     /// Whether a whole, well-framed message goes out. False for every cut.
     pub whole: bool,
+    /// The events that it lists.
+    #[serde(default, skip_serializing_if = "SentEvents::is_empty")]
+    pub events: SentEvents,
+}
+
+/// Events of an answer, by their ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentEvents {
+    /// Those that go out whole.
+    pub whole: Vec<String>,
+    /// Those of which nobody knows whether they do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub perhaps: Vec<String>,
+    /// Those that it leaves out, as the client says that it has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+}
+
+impl SentEvents {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.perhaps.is_empty() && self.left_out.is_empty()
+    }
 }
 
 /// One thing the interpreter can do.

@@ -22,6 +22,7 @@ fn answering(point: RequestPoint, continues: Continue) -> Served {
         body_bytes: 0,
         body_sha256: None,
         whole: true,
+        events: scripted_servers::wire::SentEvents::default(),
     };
     let first = Step::new(WireProgram {
         steps: vec![

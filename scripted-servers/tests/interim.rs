@@ -25,6 +25,7 @@ fn two_hints() -> Step {
             body_bytes: 2,
             body_sha256: None,
             whole: true,
+            events: scripted_servers::wire::SentEvents::default(),
         }),
         answer_from: 3,
         ..WireProgram::default()

@@ -24,6 +24,7 @@ fn surplus() -> Served {
             body_bytes: 2,
             body_sha256: None,
             whole: true,
+            events: scripted_servers::wire::SentEvents::default(),
         }),
         proves_content: true,
         ..WireProgram::default()

@@ -39,6 +39,11 @@ impl EventReader {
         events
     }
 
+    /// The id of an event whose end has not come.
+    pub fn begun(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     fn end_line(&mut self) -> Option<Event> {
         let bytes = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&bytes);
@@ -99,6 +104,15 @@ mod tests {
         assert_eq!(read("id: 1\ndata: a\n\nid: 2\ndata: b"), [event("1", "a")]);
         assert_eq!(read("id: 1\n\ndata\n\n"), [event("", "")]);
         assert_eq!(read("data:  two\n\n"), [event("", " two")]);
+    }
+
+    #[test]
+    fn an_event_that_has_not_ended_has_begun() {
+        let mut reader = EventReader::default();
+        reader.take(b"id: 1\ndata: a\n\nid: 2\ndat");
+        assert_eq!(reader.begun(), Some("2"));
+        reader.take(b"a: b\n\n");
+        assert_eq!(reader.begun(), None);
     }
 
     #[test]

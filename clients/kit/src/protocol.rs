@@ -101,6 +101,20 @@ pub struct Stream {
     /// however the connection ended. None: the API has no such event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_with: Option<String>,
+    /// Where a request says the id of the last event that its client has, so that a
+    /// list which broke off goes on behind it. None: the API has no such thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Cursor>,
+}
+
+/// Where a request says how far its client has got in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cursor {
+    /// In the header field of that name (WHATWG HTML, 9.2.4).
+    LastEventId,
+    /// In this parameter of the query.
+    Query(String),
 }
 
 /// Content of a request.

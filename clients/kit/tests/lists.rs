@@ -47,6 +47,7 @@ fn work(url: String) -> Work {
         look_up: None,
         stream: Some(Stream {
             ends_with: Some("end".to_owned()),
+            cursor: None,
         }),
         pause_ms: 0,
         group: 0,

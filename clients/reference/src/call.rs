@@ -73,6 +73,7 @@ impl Client {
             messages,
             reported: false,
             earlier_sent: false,
+            held: false,
             events: None,
         };
         messages.progress(call.id, State::Pending)?;
@@ -154,14 +155,22 @@ impl Client {
                 None => match self.truth(&ended, look_up, &patience, &mut history) {
                     Truth::Done(found) => return Ok(found),
                     Truth::NotDone if self.policy.layers.retry(done).is_some() => Duration::ZERO,
-                    Truth::NotDone | Truth::Unknown => return Ok(ended),
+                    Truth::Unknown => {
+                        reporter.held = true;
+                        return Ok(ended);
+                    }
+                    Truth::NotDone | Truth::NotAsked => return Ok(ended),
                 },
             };
             if self.defects.has(Defect::ReportsBeforeTheRetry) {
                 reporter.end(&ended, &self.defects)?;
             }
             before = Some(ended);
-            again = Some(request.again(done, &self.defects));
+            let next = request.again(done, &self.defects);
+            again = Some(match &history.listening {
+                Some(listening) => listening.rest(next, &self.defects),
+                None => next,
+            });
             reporter.earlier_sent = history.sent > 0;
             reporter.messages.progress(reporter.call, State::Retrying)?;
             self.sleep(wait, &patience, &mut history);
@@ -190,10 +199,10 @@ impl Client {
         })
     }
 
-    /// Whether nothing was given to the caller that another answer would repeat.
+    /// Whether another answer gives the caller nothing that it has.
     fn may_begin_again(&self, history: &History) -> bool {
         let begun = history.listening.as_ref();
-        !begun.is_some_and(Listening::has_begun) || self.defects.has(Defect::StartsListsAgain)
+        begun.is_none_or(Listening::may_go_on) || self.defects.has(Defect::StartsListsAgain)
     }
 
     /// Waits between two attempts.

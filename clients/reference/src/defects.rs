@@ -26,6 +26,7 @@ pub enum Defect {
     BreakerNeverOpens,
     BreakerProbesWithAll,
     CountsAttemptsAsRetries,
+    CountsHalfAnEvent,
     CountsRetriesAsAttempts,
     CountsRetriesAsCalls,
     CutsRetryAfterToTheCap,
@@ -162,6 +163,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::CountsAttemptsAsRetries,
         "counts-attempts-as-retries",
         "so many attempts as it is told come after the first one",
+    ),
+    (
+        Defect::CountsHalfAnEvent,
+        "counts-half-an-event",
+        "a list that broke off inside an event goes on behind that event",
     ),
     (
         Defect::CountsRetriesAsAttempts,

@@ -1,6 +1,6 @@
 //! After an unknown outcome the truth is asked for, where somebody knows it: what
-//! was done is taken, what was not is sent again, and where nobody can tell the
-//! outcome stays unknown.
+//! was done is taken, what was not is sent again, and where nobody can tell the call
+//! is held for a person.
 
 use client_kit::protocol::Call;
 
@@ -20,8 +20,10 @@ pub(crate) enum Truth {
     Done(Ended),
     /// It was not done.
     NotDone,
-    /// Nobody can tell, or nobody has to.
+    /// Nobody can tell.
     Unknown,
+    /// There is nobody to ask, or nothing to ask about.
+    NotAsked,
 }
 
 impl LookUp {
@@ -50,7 +52,7 @@ impl Client {
         history: &mut History,
     ) -> Truth {
         let Some(request) = look_up.0.as_ref().filter(|_| is_unknown(ended)) else {
-            return Truth::Unknown;
+            return Truth::NotAsked;
         };
         if self.defects.has(Defect::SendsAgainUnasked) {
             return Truth::NotDone;

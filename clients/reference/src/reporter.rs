@@ -3,7 +3,7 @@
 use std::io;
 
 use client_kit::messages::{Messages, State};
-use client_kit::protocol::{Message, Report};
+use client_kit::protocol::{Message, Report, Shown};
 
 use crate::defects::Defects;
 use crate::report;
@@ -16,6 +16,8 @@ pub(crate) struct Reporter<'a> {
     pub(crate) reported: bool,
     /// Whether an attempt before the last one was sent.
     pub(crate) earlier_sent: bool,
+    /// Whether it is left to a person, as nobody can tell what became of it.
+    pub(crate) held: bool,
     /// Of a list of events, those that the caller was given.
     pub(crate) events: Option<Vec<String>>,
 }
@@ -37,7 +39,11 @@ impl Reporter<'_> {
         };
         self.messages.progress(self.call, state)?;
         let claim = report::claim(ended, self.earlier_sent);
-        let shown = report::shown(ended, defects);
+        let shown = if self.held {
+            Shown::Held {}
+        } else {
+            report::shown(ended, defects)
+        };
         self.messages.send(&Message::Report(Report {
             call: self.call,
             shown,

@@ -12,7 +12,7 @@ use support::{Act, Server, answer, call, closed, make, ok, shown, status};
 /// One defect's proof. What is observed is written as the requests that arrived
 /// (`POST:3` is a POST with three bytes of content; `+auth` one with
 /// credentials, `+guard` one with If-Match, and `+KEY` one with that
-/// Idempotency-Key) and what was shown.
+/// Idempotency-Key, `+after:ID` one with that Last-Event-ID) and what was shown.
 struct Case {
     defect: Defect,
     script: Vec<Act>,
@@ -97,7 +97,10 @@ impl Case {
                 let guard = seen.header("if-match").map_or("", |_| "+guard");
                 let key = seen.header("idempotency-key");
                 let key = key.map_or_else(String::new, |key| format!("+{key}"));
-                format!("{}:{}{auth}{guard}{key}", seen.method, seen.body.len())
+                let last = seen.header("last-event-id");
+                let last = last.map_or_else(String::new, |id| format!("+after:{id}"));
+                let length = seen.body.len();
+                format!("{}:{length}{auth}{guard}{key}{last}", seen.method)
             })
             .collect();
         let on = match server.connections() {
@@ -165,12 +168,22 @@ fn lists() -> Vec<Case> {
         let mut list = call("GET", server.url("/"));
         list.stream = Some(client_kit::protocol::Stream {
             ends_with: Some("end".to_owned()),
+            ..client_kit::protocol::Stream::default()
+        });
+        vec![list]
+    };
+    let with_cursor = |server: &Server| {
+        let mut list = call("GET", server.url("/"));
+        list.stream = Some(client_kit::protocol::Stream {
+            ends_with: None,
+            cursor: Some(client_kit::protocol::Cursor::LastEventId),
         });
         vec![list]
     };
     let head = "HTTP/1.1 200 OK\r\n\r\n";
     let begun = format!("{head}id: 1\ndata: a\n\n");
     let whole = format!("{begun}data: end\n\n");
+    let rest = format!("{head}id: 2\ndata: b\n\n");
     vec![
         Case::new(Defect::AcceptsListWithoutItsEnd, "", vec![close(&begun)])
             .calls(list)
@@ -184,6 +197,26 @@ fn lists() -> Vec<Case> {
         .tells(
             "GET:0 -> ANSWER_TRUNCATED [1]",
             "GET:0 GET:0 -> 200:26 [1,1]",
+        ),
+        Case::new(
+            Defect::StartsListsAgain,
+            "",
+            vec![reset(&begun), close(&rest)],
+        )
+        .calls(with_cursor)
+        .tells(
+            "GET:0 GET:0+after:1 -> 200:15 [1,2]",
+            "GET:0 GET:0 -> 200:15 [1,2]",
+        ),
+        Case::new(
+            Defect::CountsHalfAnEvent,
+            "",
+            vec![reset(&format!("{begun}id: 2\ndat")), close(&rest)],
+        )
+        .calls(with_cursor)
+        .tells(
+            "GET:0 GET:0+after:1 -> 200:15 [1,2]",
+            "GET:0 GET:0+after:2 -> 200:15 [1,2]",
         ),
     ]
 }
@@ -486,10 +519,7 @@ fn look_ups() -> Vec<Case> {
         case(vec![close(), status(404), ok()])
             .tells("POST:3 GET:0 POST:3 -> 200:2", "POST:3 POST:3 -> 404:0"),
         // Nobody can tell.
-        case(vec![close(), status(400)]).tells(
-            "POST:3 GET:0 -> CLOSED_BEFORE_ANSWER",
-            "POST:3 POST:3 -> 400:0",
-        ),
+        case(vec![close(), status(400)]).tells("POST:3 GET:0 -> Held", "POST:3 POST:3 -> 400:0"),
     ]
 }
 

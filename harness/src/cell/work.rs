@@ -7,6 +7,7 @@ use client_kit::protocol::{self, Body};
 use scenarios::manifest::{CommandLine, Manifest, OperationName, Start};
 use scenarios::plan::{Jitter, Limits};
 use scenarios::resolve::ResolvedCall;
+use scripted_servers::models::events::Cursor;
 
 use super::folder::CellFolder;
 use super::stage::Stage;
@@ -110,6 +111,10 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
         look_up: call.look_up,
         stream: call.stream.map(|stream| protocol::Stream {
             ends_with: stream.ends_with,
+            cursor: stream.cursor.map(|cursor| match cursor {
+                Cursor::LastEventId => protocol::Cursor::LastEventId,
+                Cursor::Query(name) => protocol::Cursor::Query(name),
+            }),
         }),
         pause_ms: milliseconds(call.pause),
         group: call.group,

@@ -26,8 +26,9 @@ use crate::selftest::{self, Selftest};
 /// For each case with the reference client: the good one passes; with the
 /// defect that the scenario names switched on it fails with the finding that
 /// the scenario names, at level must; with all faults replaced by plain answers
-/// the verdict is inconclusive, because a required fault did not happen. Exit codes: 0 all of this holds, 1 something does not, 2
-/// usage, 3 a file is invalid, 6 interrupted.
+/// the verdict is inconclusive, because a required fault did not happen. Exit
+/// codes: 0 all of this holds, 1 something does not, 2 usage, 3 a file is
+/// invalid, 6 interrupted.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Scenarios: ids, globs or files, as for `run`. Default: every shipped
@@ -52,6 +53,12 @@ pub(super) struct Arguments {
     /// Seed of all randomness. Default: another one each time
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+
+    /// Runs each case with each defect and prints which scenario catches which;
+    /// a scenario that catches none, or of all scenarios a defect that none
+    /// catches, is a failure
+    #[arg(long)]
+    matrix: bool,
 
     #[command(flatten)]
     common: Common,
@@ -88,7 +95,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
             "the reference client can not run here: {why}"
         )));
     }
-    let mut selftest = Selftest::plan(&plans, contender);
+    let mut selftest = Selftest::plan(&plans, contender, arguments.matrix);
     let folder = RunFolder::make(arguments.out.as_deref(), "selftest-", context.around)?;
     let options = run_options(&folder, arguments.jobs, real_time, context)?;
     let differs = |_: &str, _: &scenarios::verdict::CellVerdict| false;
@@ -105,7 +112,14 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     progress.finish();
     let done = done?;
     let times = time::summary(done.iter().filter_map(|done| done.time.as_ref()));
-    let results = selftest.results(done);
+    let mut results = selftest.results(done);
+    if let Some(matrix) = results.matrix.take() {
+        context.output.result(matrix.text(context.around.width))?;
+        context.output.result("\n".to_owned())?;
+        results
+            .failures
+            .extend(holes(&matrix, selection.is_everything()));
+    }
     context.output.result(text(&results, plans.len(), all))?;
     for line in times
         .iter()
@@ -123,6 +137,31 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
         (0, false) => Exit::Failed,
         (_, _) => Exit::Incomplete,
     })
+}
+
+/// Scenarios that catch nothing, and defects that nothing catches. Of a selection of
+/// scenarios nobody expects that it catches every defect.
+fn holes(matrix: &selftest::Matrix, is_everything: bool) -> Vec<selftest::Failure> {
+    let hole = |case: String, should: &str, but: &str| selftest::Failure {
+        case,
+        should: should.to_owned(),
+        but: but.to_owned(),
+        cell: None,
+    };
+    let rows = matrix.empty_rows().map(|scenario| {
+        let should = "catch at least one defect of the reference client";
+        hole(
+            scenario.to_owned(),
+            should,
+            "it catches none: any client would pass it",
+        )
+    });
+    let columns = matrix.empty_columns().filter(|_| is_everything);
+    let columns = columns.map(|defect| {
+        let should = "be caught by at least one scenario";
+        hole(format!("defect {defect}"), should, "none catches it")
+    });
+    rows.chain(columns).collect()
 }
 
 fn text(results: &selftest::Results, cases: usize, cells: usize) -> String {

@@ -1,10 +1,12 @@
 //! `events`: the events of a list that were lost, and those that came twice.
 //!
 //! Ids count: those that the client's caller was given against those that the
-//! servers sent whole. An id that no server sent whole is a finding by itself.
+//! servers sent whole, or left out since the client said that it has them. An id that
+//! no server sent whole is a finding by itself.
 
 use std::collections::BTreeSet;
 
+use scripted_servers::wire::SentEvents;
 use serde::{Deserialize, Serialize};
 
 use super::{Assertion, Entry, Parameters};
@@ -14,8 +16,7 @@ use crate::document::{Kind, Node};
 use crate::expected::{Expected, Words, counts, side, values};
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
-use crate::judge::effects;
-use crate::plan::{Content, Of};
+use crate::plan::Of;
 use crate::reading::all_good;
 use crate::scope::Scope;
 use crate::verdict::FindingName;
@@ -51,7 +52,7 @@ static KEYS: Keys = Keys::new(
     &[
         (
             "lost",
-            "events that were sent whole and that the caller never got",
+            "events that were sent whole, or that the client said it has, and that the caller never got",
             counts::one_count,
         ),
         (
@@ -95,7 +96,7 @@ pub(super) fn judge(expected: &EventsExpected, of: &Of, case: &Case<'_>) -> Chec
             out.doubt(format!("call {}: the client tells of no events", call.id));
             continue;
         };
-        one(expected, told, call, case, &mut out);
+        one(expected, told, call, &mut out);
     }
     out
 }
@@ -107,49 +108,45 @@ struct SentIds<'c> {
     whole: BTreeSet<&'c str>,
     /// Perhaps whole.
     perhaps: BTreeSet<&'c str>,
+    /// Not sent, as the client said that it has them.
+    left_out: BTreeSet<&'c str>,
     /// Whether no more than these were sent whole.
     certain: bool,
 }
 
-fn sent<'c>(call: &CallView<'_>, case: &Case<'c>) -> SentIds<'c> {
+fn sent<'c>(call: &CallView<'c>) -> SentIds<'c> {
     let mut sent = SentIds {
         certain: true,
         ..SentIds::default()
     };
     for exchange in &call.exchanges {
-        let Some(step) = effects::step(case.plan, exchange) else {
+        let Some((_, answer)) = exchange.answer() else {
             continue;
         };
-        let behaviour = step.fault.behaviour();
-        let Some(Content::Events(events)) = behaviour.content() else {
-            continue;
-        };
-        match behaviour.events_sent() {
-            Some(ids) if exchange.answered().is_some() => sent.whole.extend(ids),
-            Some(ids) => {
-                sent.certain = false;
-                sent.perhaps.extend(ids);
-            }
-            None => {
-                sent.certain = false;
-                let ids = events.iter().filter_map(|event| event.id.as_deref());
-                sent.perhaps.extend(ids);
-            }
+        let SentEvents {
+            whole,
+            perhaps,
+            left_out,
+        } = &answer.events;
+        let (whole, perhaps) = (whole.iter().map(String::as_str), perhaps.iter());
+        sent.certain &= perhaps.len() == 0;
+        sent.perhaps.extend(perhaps.map(String::as_str));
+        sent.left_out.extend(left_out.iter().map(String::as_str));
+        if exchange.answered().is_some() {
+            sent.whole.extend(whole);
+        } else {
+            sent.certain = false;
+            sent.perhaps.extend(whole);
         }
     }
     sent
 }
 
-fn one(
-    expected: &EventsExpected,
-    told: &[String],
-    call: &CallView<'_>,
-    case: &Case<'_>,
-    out: &mut Checked,
-) {
-    let sent = sent(call, case);
+fn one(expected: &EventsExpected, told: &[String], call: &CallView<'_>, out: &mut Checked) {
+    let sent = sent(call);
     let given: BTreeSet<&str> = told.iter().map(String::as_str).collect();
-    let lost: Vec<&str> = sent.whole.difference(&given).copied().collect();
+    let due = &sent.whole | &sent.left_out;
+    let lost: Vec<&str> = due.difference(&given).copied().collect();
     let repeated = told.len() - given.len();
     let id = call.id;
     let proof = || {
@@ -208,56 +205,49 @@ fn one(
 mod tests {
     use super::*;
     use crate::evidence::{ClientEvent, Report, Shown};
-    use crate::faults::Fault;
-    use crate::faults::respond::ResponsePoint;
-    use crate::plan::{Plan, SentEvent};
+    use crate::plan::Plan;
     use crate::testing::{Story, exactly, plan, respond, server};
-    use scripted_servers::wire::End;
+    use scripted_servers::event::What;
 
-    /// Four events, cut behind some of them.
-    fn case(cut: Option<ResponsePoint>) -> Plan {
-        let event = |id: u32| SentEvent {
-            id: Some(id.to_string()),
-            event: None,
-            data: "x".to_owned(),
-        };
-        let step = respond(200).with(|respond| {
-            respond.body = Some(Content::Events((1..=4).map(event).collect()));
-            respond.cut = cut.map(|point| (point, End::Reset));
-        });
-        assert!(matches!(step.fault, Fault::Respond(_)));
-        plan([server("api").step(step)]).call("GET", "api", "/x")
+    fn case() -> Plan {
+        plan([server("api").step(respond(200))]).call("GET", "api", "/x")
     }
 
-    fn told(answered: bool, ids: &[&str]) -> Story {
-        let story = Story::new().request(5, "api", 1, "GET /x");
-        let story = story.took(5, ("api", 1, 1), 0);
-        let story = if answered {
-            story.answer(6, ("api", 1, 1), 200, "")
-        } else {
-            story
-        };
-        story.client(
-            10,
-            ClientEvent::Report(Report {
-                call: 1,
-                shown: Shown::Error(Vec::new()),
-                claim: None,
-                events: Some(ids.iter().map(|id| (*id).to_owned()).collect()),
-            }),
-        )
+    /// A request whose answer lists events.
+    fn asked(story: Story, at: u64, connection: u32, answered: bool, ids: [&[&str]; 3]) -> Story {
+        let place = ("api", connection, 1);
+        let story = story.request(at, "api", connection, "GET /x");
+        let story = story.listing(at, place, ids);
+        let (bytes, handed_us) = (100, at * 1000);
+        match answered {
+            true => story.server(at, place, What::Answered { bytes, handed_us }),
+            false => story,
+        }
     }
 
-    fn none() -> Assertion {
-        Assertion::Events(EventsExpected {
+    fn given(story: Story, ids: &[&str]) -> Checked {
+        let expected = Assertion::Events(EventsExpected {
             lost: Some(exactly(0)),
             repeated: Some(exactly(0)),
-        })
+        });
+        let report = Report {
+            call: 1,
+            shown: Shown::Error(Vec::new()),
+            claim: None,
+            events: Some(ids.iter().map(|id| (*id).to_owned()).collect()),
+        };
+        story
+            .client(20, ClientEvent::Report(report))
+            .check(&case(), &expected)
+    }
+
+    fn sent(whole: &[&str]) -> Story {
+        asked(Story::new(), 5, 1, true, [whole, &[], &[]])
     }
 
     #[test]
     fn what_was_sent_whole_must_be_given_once() {
-        let check = |ids: &[&str]| told(true, ids).check(&case(None), &none());
+        let check = |ids: &[&str]| given(sent(&["1", "2", "3", "4"]), ids);
         check(&["1", "2", "3", "4"]).assert_good();
         assert_eq!(check(&["1", "2", "4"]).names(), [FindingName::LostResult]);
         let twice = check(&["1", "2", "1", "2", "3", "4"]);
@@ -267,28 +257,34 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_leaves_those_before_it() {
-        let between = case(Some(ResponsePoint::Events(2)));
-        told(true, &["1", "2"])
-            .check(&between, &none())
-            .assert_good();
-        let inside = case(Some(ResponsePoint::InsideEvent(3)));
-        told(true, &["1", "2"])
-            .check(&inside, &none())
-            .assert_good();
-        let half = told(true, &["1", "2", "3"]).check(&inside, &none());
-        assert_eq!(half.names(), [FindingName::FabricatedAnswer]);
-        let lost = told(true, &["1"]).check(&inside, &none());
-        assert_eq!(lost.names(), [FindingName::LostResult]);
+    fn a_list_that_went_on_is_one_list() {
+        let rest: [&[&str]; 3] = [&["3"], &[], &["1", "2"]];
+        let check = |ids: &[&str]| given(asked(sent(&["1", "2"]), 7, 2, true, rest), ids);
+        check(&["1", "2", "3"]).assert_good();
+        assert_eq!(check(&["1", "3"]).names(), [FindingName::LostResult]);
+    }
+
+    #[test]
+    fn what_the_client_says_it_has_it_must_have() {
+        let rest: [&[&str]; 3] = [&["4"], &[], &["1", "2", "3"]];
+        let check = |ids: &[&str]| given(asked(sent(&["1", "2"]), 7, 2, true, rest), ids);
+        assert_eq!(check(&["1", "2", "4"]).names(), [FindingName::LostResult]);
     }
 
     #[test]
     fn what_was_perhaps_sent_is_neither_lost_nor_made_up() {
-        let unsure = told(false, &["1"]).check(&case(None), &none());
+        let cut = || asked(Story::new(), 5, 1, false, [&["1", "2"], &[], &[]]);
+        let unsure = given(cut(), &["1"]);
         assert_eq!((unsure.names().len(), unsure.doubts.len()), (0, 1));
-        let silent = Story::new()
-            .request(5, "api", 1, "GET /x")
-            .shows(9, 1, 200, "");
-        assert_eq!(silent.check(&case(None), &none()).doubts.len(), 1);
+        given(cut(), &["1", "2"]).assert_good();
+        let dripped = || asked(Story::new(), 5, 1, true, [&[], &["1", "2"], &[]]);
+        assert_eq!(given(dripped(), &["1"]).doubts.len(), 1);
+        let silent = Story::new().request(5, "api", 1, "GET /x");
+        let silent = silent.shows(9, 1, 200, "");
+        let shown = Assertion::Events(EventsExpected {
+            lost: Some(exactly(0)),
+            repeated: None,
+        });
+        assert_eq!(silent.check(&case(), &shown).doubts.len(), 1);
     }
 }

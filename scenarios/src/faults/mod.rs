@@ -11,7 +11,7 @@ pub mod respond;
 
 use std::time::Duration;
 
-use scripted_servers::models::Reply;
+use scripted_servers::models::{ListedEvent, Reply};
 use scripted_servers::wire::{Answer, Continue, IdleEnd, Position, RequestPoint, WireProgram};
 use serde::{Deserialize, Serialize};
 
@@ -160,10 +160,9 @@ pub(crate) trait Behaviour {
         None
     }
 
-    /// The ids of the events that it sends whole, in order, once all of it was
-    /// sent; none where that is not certain.
-    fn events_sent(&self) -> Option<Vec<&str>> {
-        Some(Vec::new())
+    /// Whether it does something at a place in a list of events.
+    fn points_at_events(&self) -> bool {
+        false
     }
 
     /// Whether a list of events ends too soon in such good order that only its
@@ -210,6 +209,8 @@ pub(crate) struct ByModel<'a> {
 pub(crate) enum Answered<'a> {
     /// Content of its own.
     Reply(&'a Reply),
+    /// Events.
+    List(&'a [ListedEvent]),
     /// The denial that the scenario writes.
     Denial(&'a respond::Respond),
 }

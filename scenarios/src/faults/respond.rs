@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use scripted_servers::digest::sha256;
 use scripted_servers::script::Times;
-use scripted_servers::wire::{Answer, End, Position, WireProgram, WireStep};
+use scripted_servers::wire::{Answer, End, Position, SentEvents, WireProgram, WireStep};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use by_model::{denial, denial_kind};
@@ -28,7 +28,7 @@ use super::{Asker, Behaviour, ByModel, Entry, Fault, Listed, Redirects};
 use crate::document::Kind;
 use crate::expected::Words;
 use crate::manifest::Ability;
-use crate::plan::{Content, StepPlan};
+use crate::plan::{Content, SentEvent, StepPlan};
 use crate::rendering::Rendering;
 use crate::template::Template;
 
@@ -263,25 +263,15 @@ impl Behaviour for Respond {
         stall.saturating_add(drip)
     }
 
-    fn events_sent(&self) -> Option<Vec<&str>> {
-        let Some(Content::Events(events)) = &self.body else {
-            return Some(Vec::new());
-        };
-        let in_parts = self.drip.is_some() || self.stall.is_some();
-        if self.coding.is_some() || self.says_length.is_some() || in_parts {
-            return None;
-        }
-        let whole = match self.cut.map(|(point, _)| point) {
-            None => events.len(),
-            Some(ResponsePoint::Events(count)) => usize::try_from(count).ok()?,
-            Some(ResponsePoint::InsideEvent(number)) => {
-                usize::try_from(number).ok()?.checked_sub(1)?
-            }
-            Some(ResponsePoint::Head(_)) => 0,
-            Some(_) => return None,
-        };
-        let sent = events.iter().take(whole);
-        Some(sent.filter_map(|event| event.id.as_deref()).collect())
+    fn points_at_events(&self) -> bool {
+        let points = [
+            self.cut.map(|(point, _)| point),
+            self.stall.map(|(point, _)| point),
+        ];
+        points
+            .into_iter()
+            .flatten()
+            .any(ResponsePoint::is_of_events)
     }
 
     fn ends_a_list_in_order(&self) -> bool {
@@ -372,6 +362,44 @@ impl Respond {
                 && self.cut.is_none()
                 && !self.coding.is_some_and(Coding::is_broken)
                 && self.keeps_its_length(content),
+            events: self.events(),
+        }
+    }
+
+    fn events(&self) -> SentEvents {
+        let Some(Content::Events(events)) = &self.body else {
+            return SentEvents::default();
+        };
+        let ids = |events: &[SentEvent]| {
+            let ids = events.iter().filter_map(|event| event.id.clone());
+            ids.collect::<Vec<_>>()
+        };
+        match self.whole_events(events.len()) {
+            Some(whole) => SentEvents {
+                whole: ids(&events[..whole.min(events.len())]),
+                ..SentEvents::default()
+            },
+            None => SentEvents {
+                perhaps: ids(events),
+                ..SentEvents::default()
+            },
+        }
+    }
+
+    /// How many of so many events are sent whole; none: that is not known.
+    fn whole_events(&self, all: usize) -> Option<usize> {
+        let in_parts = self.drip.is_some() || self.stall.is_some();
+        if self.coding.is_some() || self.says_length.is_some() || in_parts {
+            return None;
+        }
+        match self.cut.map(|(point, _)| point) {
+            None => Some(all),
+            Some(ResponsePoint::Events(count)) => usize::try_from(count).ok(),
+            Some(ResponsePoint::InsideEvent(number)) => {
+                usize::try_from(number).ok()?.checked_sub(1)
+            }
+            Some(ResponsePoint::Head(_)) => Some(0),
+            Some(_) => None,
         }
     }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use scripted_servers::models::events::Cursor;
 use scripted_servers::script::{ConnectionAct, Listen, PortState, Route, Times, When};
 use scripted_servers::wire::{Continue, Effect, IdleEnd, RequestPoint};
 use serde::{Deserialize, Serialize};
@@ -355,6 +356,10 @@ pub struct Call {
 pub struct Stream {
     /// The data of its last event; none: it has no event that is always last.
     pub ends_with: Option<String>,
+    /// Where a request says the id of the last event that its client has; none: a
+    /// list that broke off can only be begun anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Cursor>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -372,6 +377,12 @@ fn at_once() -> u32 {
 }
 
 impl Call {
+    /// Whether it is a list of events that goes on where it broke off.
+    pub fn has_cursor(&self) -> bool {
+        let stream = self.stream.as_ref();
+        stream.is_some_and(|stream| stream.cursor.is_some())
+    }
+
     /// Whether it is an upload that goes on where it broke off.
     pub fn is_resumable(&self) -> bool {
         matches!(

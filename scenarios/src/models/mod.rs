@@ -4,6 +4,7 @@
 //! A model decides content and effects; the behaviour of the step decides the wire.
 //! A new one is a file here, its `mod` line, and its line in `models!`.
 
+mod events;
 mod idempotency;
 mod jobs;
 mod limiter;
@@ -21,6 +22,7 @@ use crate::faults::respond::Respond;
 use crate::reading::Reading;
 use crate::reading::names::is_name;
 
+pub use events::Events;
 pub use idempotency::Idempotency;
 pub use jobs::Jobs;
 pub use limiter::Limiter;
@@ -51,6 +53,8 @@ macro_rules! models {
 }
 
 models! {
+    /// A list of events that goes on behind the last one that a client has.
+    Events in events;
     /// The first use of a key runs, others get its result.
     Idempotency in idempotency;
     /// Records that can be looked up by their business key.
@@ -62,7 +66,7 @@ models! {
 }
 
 /// Models of the language that this version does not know yet.
-const NOT_YET: &[&str] = &["events", "batch"];
+const NOT_YET: &[&str] = &["batch"];
 
 /// What the rest of the crate asks of a model.
 pub(crate) trait Remembers {
@@ -75,6 +79,11 @@ pub(crate) trait Remembers {
     /// Whether it certainly or possibly answers; if not, it only lets pass or denies.
     fn answers(&self) -> bool {
         true
+    }
+
+    /// Whether it answers with events.
+    fn lists(&self) -> bool {
+        false
     }
 
     /// Whether it may refuse what a client asks for.

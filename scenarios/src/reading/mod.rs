@@ -4,6 +4,7 @@
 //! Faults and validation read with it; it knows neither.
 
 pub(crate) mod content;
+pub(crate) mod cursor;
 pub(crate) mod effects;
 pub(crate) mod names;
 pub(crate) mod points;

@@ -48,10 +48,21 @@ fn program(
     with: &Rendering<'_>,
 ) -> WireProgram {
     let shown = decided(step, models, passage);
-    let program = shown.fault.program(&shown, with);
+    let mut program = shown.fault.program(&shown, with);
+    if let Some(answer) = &mut program.answer {
+        answer.events.left_out = left_out(passage);
+    }
     match step.is_fault() {
         true => program,
         false => proved_by_refusal(program, passage.is_refused()),
+    }
+}
+
+/// The events that a model left out, as the client says that it has them.
+fn left_out(passage: &Passage) -> Vec<String> {
+    match passage.end().map(|(_, decision)| &decision.says) {
+        Some(Says::Lists(list)) => list.left_out.clone(),
+        _ => Vec::new(),
     }
 }
 
@@ -64,6 +75,7 @@ fn decided(step: &StepPlan, models: &[ModelPlan], passage: &Passage) -> StepPlan
         answered = match &decision.says {
             Says::Passes => None,
             Says::Answers(reply) => Some(Answered::Reply(reply)),
+            Says::Lists(list) => Some(Answered::List(&list.events)),
             Says::Denies => {
                 let mut models = models.iter();
                 let model = models.find(|model| model.name == name);

@@ -3,7 +3,7 @@
 use scripted_servers::digest::sha256;
 use scripted_servers::event::{Ending, Lane, ServerEvent, StepId, Taken, What};
 use scripted_servers::script::ConnectionAct;
-use scripted_servers::wire::Answer;
+use scripted_servers::wire::{Answer, SentEvents};
 
 use crate::assertions::Assertion;
 use crate::evidence::{ClientEvent, Entry, ErrorLink, Event, Report, Shown, ShownResponse};
@@ -230,6 +230,25 @@ impl Story {
             body_bytes: body.len() as u64,
             body_sha256: Some(sha256(body.as_bytes())),
             whole,
+            events: SentEvents::default(),
+        };
+        self.server(at, place, What::Answering { answer })
+    }
+
+    /// The beginning of an answer with these events, sent whole and perhaps.
+    pub(crate) fn listing(self, at: u64, place: (&str, u32, u32), ids: [&[&str]; 3]) -> Self {
+        let [whole, perhaps, left_out] =
+            ids.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
+        let answer = Answer {
+            status: Some(200),
+            body_bytes: 0,
+            body_sha256: None,
+            whole: false,
+            events: SentEvents {
+                whole,
+                perhaps,
+                left_out,
+            },
         };
         self.server(at, place, What::Answering { answer })
     }

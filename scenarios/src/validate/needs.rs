@@ -27,6 +27,10 @@ const IMPLIED: &[(&str, &str)] = &[
     ("cancels", "`cancel`"),
     ("looks-up", "`look_up` of a call"),
     ("streams", "`stream`"),
+    (
+        "resumes",
+        "`cursor` of a `stream`, or `resumable` of a `call`,",
+    ),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -69,11 +73,9 @@ pub(super) fn needs(document: &Fields<'_>, out: &mut Diagnostics) -> Option<Vec<
 }
 
 fn need(item: &Node, out: &mut Diagnostics) -> Option<Ability> {
-    for word in ["resumes", "resumes-after-crash"] {
-        if item.is_word(word) {
-            not_yet(&item.span, word, out);
-            return None;
-        }
+    if item.is_word("resumes-after-crash") {
+        not_yet(&item.span, "resumes-after-crash", out);
+        return None;
     }
     if let Some((word, by)) = IMPLIED.iter().find(|(word, _)| item.is_word(word)) {
         out.report(
@@ -139,7 +141,10 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
     if calls.iter().any(|call| call.stream.is_some()) {
         needs.insert(Ability::Streams);
     }
-    if calls.iter().any(Call::is_resumable) {
+    if calls
+        .iter()
+        .any(|call| call.is_resumable() || call.has_cursor())
+    {
         needs.insert(Ability::Resumes);
     }
     let steps = || {

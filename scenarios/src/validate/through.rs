@@ -120,6 +120,7 @@ pub(super) fn check(
     effect_twice(step, &models, fields, reading);
     answered_by_nobody(step, &models, fields, reading);
     never_refuses((step, required), &models, fields, reading);
+    lists_nothing(step, &models, fields, reading);
     reading.out.reports() == before
 }
 
@@ -198,5 +199,33 @@ fn never_refuses(
             .report(ids::CANNOT_FIRE, &key.span, "this step is never refused")
             .label("none of its models ever refuses, and the wire is left alone")
             .help("remove `required`, or add a fault");
+    }
+}
+
+/// A point in events needs some.
+fn lists_nothing(
+    step: &StepPlan,
+    models: &[&Model],
+    fields: &Fields<'_>,
+    reading: &mut Reading<'_>,
+) {
+    let behaviour = step.fault.behaviour();
+    let written = behaviour.content().is_some();
+    let listed = models.iter().any(|model| model.remembers().lists());
+    if let (true, false, false, Some((key, _))) = (
+        behaviour.points_at_events(),
+        written,
+        listed,
+        fields.entry(step.fault.word()),
+    ) {
+        reading
+            .out
+            .report(
+                ids::FRAMING,
+                &key.span,
+                "there are no events here to point at",
+            )
+            .label("none of the step's models answers with a list of events")
+            .help("go through a model `events`, or write the body as `{events: [..]}`");
     }
 }

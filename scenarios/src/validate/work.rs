@@ -9,7 +9,7 @@ use crate::manifest::{OPERATIONS, OperationName};
 use crate::plan::{BodyAs, Call, Request, Stream};
 use crate::template::{Piece, Template};
 
-use crate::reading::{Reading, all_good, content, names};
+use crate::reading::{Reading, all_good, content, cursor, names};
 
 /// Most calls of one case.
 pub(super) const MOST_CALLS: u64 = 1000;
@@ -76,6 +76,7 @@ static CALL: Keys = call_keys!(
 .not_yet(&["via"])
 .elsewhere(&[
     ("ends_with", "`stream`, in the place of `call`"),
+    ("cursor", "`stream`, in the place of `call`"),
     ("pause", "an entry of `calls`"),
     ("repeat", "an entry of `calls`"),
     ("text", "`body`"),
@@ -120,6 +121,11 @@ static STREAM: Keys = call_keys!(
         "ends_with",
         "the data of the API's last event, without which the list is not whole",
         Kind::text
+    ),
+    (
+        "cursor",
+        "where a client that goes on behind the last event that it has says its id",
+        cursor::kind
     )
 )
 .not_yet(&["via", "look_up"])
@@ -202,10 +208,12 @@ pub(super) fn calls(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<
         let fields = node.fields(&STREAM, reading.out)?;
         let ends_with = fields.get("ends_with");
         let ends_with = ends_with.map(|node| node.text("`ends_with`", reading.out));
+        let cursor = fields.get("cursor").map(|node| reading.cursor(node));
         let call = one_call(&fields, 1, Among::STREAM, reading);
         let ends_with = all_good(ends_with)?.map(str::to_owned);
+        let cursor = all_good(cursor)?;
         return call.map(|call| {
-            let stream = Some(Stream { ends_with });
+            let stream = Some(Stream { ends_with, cursor });
             vec![Call { stream, ..call }]
         });
     }

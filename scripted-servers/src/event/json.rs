@@ -121,6 +121,10 @@ fn answer_fields(out: &mut Vec<u8>, answer: &Answer) {
     }
     out.extend_from_slice(b",\"whole\":");
     truth(out, answer.whole);
+    if !answer.events.is_empty() {
+        out.extend_from_slice(b",\"events\":");
+        by_serde(out, &answer.events);
+    }
 }
 
 fn truth(out: &mut Vec<u8>, truth: bool) {
@@ -177,6 +181,7 @@ mod tests {
     use super::*;
     use crate::event::{Ending, StepId};
     use crate::models::Decided;
+    use crate::wire::SentEvents;
 
     fn any_what() -> impl Strategy<Value = What> {
         let maybe_text = || proptest::option::of(any::<String>());
@@ -213,16 +218,26 @@ mod tests {
                     drained
                 }
             ),
-            (any::<(Option<u16>, u64, bool)>(), maybe_text()).prop_map(
-                |((status, body_bytes, whole), body_sha256)| What::Answering {
-                    answer: Answer {
-                        status,
-                        body_bytes,
-                        body_sha256,
-                        whole
+            (
+                any::<(Option<u16>, u64, bool)>(),
+                maybe_text(),
+                any::<(Vec<String>, Vec<String>, Vec<String>)>()
+            )
+                .prop_map(|((status, body_bytes, whole), body_sha256, ids)| {
+                    What::Answering {
+                        answer: Answer {
+                            status,
+                            body_bytes,
+                            body_sha256,
+                            whole,
+                            events: SentEvents {
+                                whole: ids.0,
+                                perhaps: ids.1,
+                                left_out: ids.2,
+                            },
+                        },
                     }
-                }
-            ),
+                }),
             any::<(u64, u64)>().prop_map(|(bytes, handed_us)| What::Answered { bytes, handed_us }),
             any::<String>().prop_map(|reason| What::Malformed { reason }),
             (any::<String>(), any::<u64>()).prop_map(|(name, since_us)| What::Model {

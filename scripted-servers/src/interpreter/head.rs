@@ -4,7 +4,7 @@
 
 use super::Run;
 use crate::transport::Transport;
-use crate::wire::{Answer, WireStep};
+use crate::wire::{Answer, SentEvents, WireStep};
 
 /// A date is written with so many bytes.
 const DATE: usize = 29;
@@ -89,6 +89,7 @@ impl<T: Transport> Run<'_, T> {
             body_bytes: 0,
             body_sha256: Some(crate::digest::sha256(&[])),
             whole: answer.status.is_some(),
+            events: SentEvents::default(),
             ..answer
         })
     }

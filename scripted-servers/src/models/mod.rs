@@ -6,6 +6,7 @@
 //! out. All of a server's stand behind one lock, so that a key is claimed by one
 //! request. A new one is a file here, its `mod` line, and its line in `models!`.
 
+pub mod events;
 pub mod idempotency;
 pub mod jobs;
 pub mod limiter;
@@ -45,6 +46,8 @@ macro_rules! models {
 }
 
 models! {
+    /// A list of events that goes on behind the last one that a client has.
+    Events in events;
     /// The first use of a key runs, others get its result.
     Idempotency in idempotency;
     /// Records that can be looked up by their business key.
@@ -74,6 +77,14 @@ impl<'a> Asked<'a> {
         let mut fields = self.headers.iter();
         let field = fields.find(|(field, _)| field.eq_ignore_ascii_case(name));
         field.map(|(_, value)| value.as_str())
+    }
+
+    /// The value of the first parameter of the query with this name, as it stands there.
+    fn parameter(&self, name: &str) -> Option<&'a str> {
+        let (_, query) = self.target.split_once('?')?;
+        let mut parameters = query.split('&').filter_map(|one| one.split_once('='));
+        let found = parameters.find(|(parameter, _)| *parameter == name);
+        found.map(|(_, value)| value)
     }
 
     /// The business key at this place.
@@ -189,6 +200,8 @@ pub enum Decided {
         /// Of so many.
         of: usize,
     },
+    /// Events were listed, from the one on that the client lacks.
+    Listed,
     /// It was none of the model's business, or within the limit.
     Passed,
     /// It was beyond the limit.
@@ -217,6 +230,7 @@ impl Decided {
             Self::Missing => "missing",
             Self::Submitted => "submitted",
             Self::Stage { .. } => "stage",
+            Self::Listed => "listed",
             Self::Passed => "passed",
             Self::Denied => "denied",
         }
@@ -232,6 +246,26 @@ pub enum Says {
     Denies,
     /// It is answered so.
     Answers(Reply),
+    /// It is answered with events.
+    Lists(EventList),
+}
+
+/// The events that a client lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventList {
+    /// The ids of those before them, which it says that it has.
+    pub left_out: Vec<String>,
+    /// They themselves.
+    pub events: Vec<ListedEvent>,
+}
+
+/// An event of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedEvent {
+    /// Its id.
+    pub id: Option<String>,
+    /// What it says.
+    pub data: String,
 }
 
 /// What a model answers.

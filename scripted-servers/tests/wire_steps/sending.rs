@@ -56,6 +56,7 @@ fn an_answer_is_told_with_its_first_and_its_last_byte() {
         body_bytes: 4,
         body_sha256: None,
         whole: true,
+        events: scripted_servers::wire::SentEvents::default(),
     };
     let steps = vec![
         READ,
@@ -171,6 +172,7 @@ fn an_answer_to_head_has_no_content_and_nothing_happens_inside_that() {
         body_bytes: 5,
         body_sha256: None,
         whole,
+        events: scripted_servers::wire::SentEvents::default(),
     };
     let drip = WireStep::Drip {
         bytes: bytes(b"hello"),
@@ -222,6 +224,7 @@ fn a_program_that_is_sent_as_it_stands_is_so_to_head_as_well() {
         body_bytes: 5,
         body_sha256: None,
         whole: true,
+        events: scripted_servers::wire::SentEvents::default(),
     };
     for (verbatim, sent, proofs) in [(true, ALL, 1), (false, &ALL[..ALL.len() - 5], 0)] {
         let first = Step::new(WireProgram {

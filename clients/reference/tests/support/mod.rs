@@ -239,6 +239,7 @@ fn shown_by(report: &Report) -> String {
             format!("{}:{length}", shown.status.unwrap_or_default())
         }
         Shown::Error(chain) => chain[0].code.clone().unwrap_or_else(|| "?".to_owned()),
+        Shown::Held {} => "Held".to_owned(),
         other => format!("{other:?}"),
     };
     match &report.events {

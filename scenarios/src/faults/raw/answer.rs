@@ -1,7 +1,7 @@
 //! What exact bytes answer, as the judge may hold it against a client.
 
 use scripted_servers::digest::sha256;
-use scripted_servers::wire::Answer;
+use scripted_servers::wire::{Answer, SentEvents};
 
 /// What exact bytes answer: a whole message only where nothing about them is in
 /// doubt (RFC 9112 sections 4 to 7). Interim answers before it are passed over.
@@ -69,6 +69,7 @@ fn unframed(status: Option<u16>, content: &[u8]) -> Answer {
         body_bytes: u64::try_from(content.len()).unwrap_or(u64::MAX),
         body_sha256: Some(sha256(content)),
         whole: false,
+        events: SentEvents::default(),
     }
 }
 

@@ -1,12 +1,14 @@
 //! What models make of an answer: their status, fields and content, in the wire's
 //! way of the step.
 
+use scripted_servers::models::ListedEvent;
+
 use super::{Respond, decode};
 use crate::document::decode::Keys;
 use crate::document::kind::{Kind, Rule};
 use crate::document::{Node, ids};
 use crate::faults::{Answered, ByModel};
-use crate::plan::Content;
+use crate::plan::{Content, SentEvent};
 use crate::reading::{Reading, all_good, content};
 use crate::template::Template;
 
@@ -94,9 +96,15 @@ impl Respond {
                     merged.retry_after = None;
                 }
                 if !good || merged.body.is_none() {
-                    merged.set_content(&reply.content, reply.media);
+                    let content = (!reply.content.is_empty()).then(|| reply.content.clone());
+                    merged.set_content(content.map(Content::Hex), reply.media);
                 }
             }
+            Some(Answered::List(events)) if merged.body.is_none() => {
+                let events = events.iter().map(sent_event).collect();
+                merged.set_content(Some(Content::Events(events)), "text/event-stream");
+            }
+            Some(Answered::List(_)) => {}
         }
         if merged.has_no_content() {
             merged.body = None;
@@ -107,13 +115,21 @@ impl Respond {
         merged
     }
 
-    fn set_content(&mut self, content: &[u8], media: &str) {
-        self.body = (!content.is_empty()).then(|| Content::Hex(content.to_vec()));
+    fn set_content(&mut self, content: Option<Content>, media: &str) {
+        self.body = content;
         let mut names = self.headers.iter().map(|(name, _)| name);
         if self.body.is_some() && !names.any(|name| name.eq_ignore_ascii_case("content-type")) {
             let media = Template::text(media);
             self.headers.push(("Content-Type".to_owned(), media));
         }
+    }
+}
+
+fn sent_event(event: &ListedEvent) -> SentEvent {
+    SentEvent {
+        id: event.id.clone(),
+        event: None,
+        data: event.data.clone(),
     }
 }
 

@@ -1,17 +1,22 @@
-//! The three legs of the selftest: what to run, and what must come of it.
+//! The legs of the selftest: what to run, and what must come of it.
 //!
 //! Pure but for the Plans it is given: running is the caller's.
+
+mod matrix;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use reports::words;
 use scenarios::plan::{Plan, Proves};
-use scenarios::verdict::{CellVerdict, FAULT_DID_NOT_HAPPEN, Level, Verdict};
+use scenarios::verdict::{CellVerdict, FAULT_DID_NOT_HAPPEN, FindingName, Level, Verdict};
 
 use crate::id;
 use crate::run::plan::Contender;
 use crate::run::{CellDone, CellJob, Client};
+
+use matrix::Mark;
+pub use matrix::Matrix;
 
 /// What one leg must come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +27,38 @@ enum Leg {
     Defective(Proves),
     /// Without its faults the case proves nothing.
     WithoutFaults,
+    /// What comes of a defect that the case does not name is only shown.
+    Other(String),
+}
+
+impl Leg {
+    fn word(&self) -> &str {
+        match self {
+            Self::Good => "good",
+            Self::Defective(proves) => &proves.defect,
+            Self::WithoutFaults => "without-faults",
+            Self::Other(defect) => defect,
+        }
+    }
+
+    /// The defect of its client, and the finding by which the case catches it.
+    fn defect(&self) -> Option<(&str, Option<FindingName>)> {
+        match self {
+            Self::Good | Self::WithoutFaults => None,
+            Self::Defective(proves) => Some((&proves.defect, Some(proves.finding))),
+            Self::Other(defect) => Some((defect, None)),
+        }
+    }
 }
 
 /// A selftest.
 #[derive(Debug)]
 pub struct Selftest {
     jobs: Vec<CellJob>,
+    /// Of each cell the case and the leg.
     legs: BTreeMap<String, (String, Leg)>,
     failures: Vec<Failure>,
+    matrix: Option<Matrix>,
 }
 
 /// Something that does not hold.
@@ -52,15 +81,22 @@ pub struct Results {
     pub failures: Vec<Failure>,
     /// Cells without a result.
     pub missing: usize,
+    /// Which scenario catches which defect, where that was asked for.
+    pub matrix: Option<Matrix>,
 }
 
 impl Selftest {
-    /// The legs of all these cases with the reference client.
-    pub fn plan(plans: &[&Plan], reference: &Contender) -> Self {
+    /// The legs of all these cases with the reference client; for a matrix with each
+    /// of its defects.
+    pub fn plan(plans: &[&Plan], reference: &Contender, with_matrix: bool) -> Self {
+        let defects = &reference.client.manifest.defects;
+        let names = plans.iter().map(|plan| plan.case.scenario.as_str());
+        let matrix = with_matrix.then(|| Matrix::new(names, defects.iter().map(String::as_str)));
         let mut selftest = Self {
             jobs: Vec::new(),
             legs: BTreeMap::new(),
             failures: unproved(plans),
+            matrix,
         };
         for plan in plans {
             if let Some((_, why)) = reference.objection(plan) {
@@ -76,24 +112,28 @@ impl Selftest {
             selftest.add(plan, (*plan).clone(), good, Leg::Good);
             selftest.add(plan, plan.without_faults(), good, Leg::WithoutFaults);
             if let Some(proves) = &plan.proves {
-                let bad = Arc::new(Client {
-                    defects: vec![proves.defect.clone()],
-                    ..Client::clone(good)
-                });
+                let bad = with_defect(good, &proves.defect);
                 selftest.add(plan, (*plan).clone(), &bad, Leg::Defective(proves.clone()));
+            }
+            if with_matrix {
+                selftest.add_others(plan, good);
             }
         }
         selftest
     }
 
+    fn add_others(&mut self, plan: &Plan, good: &Arc<Client>) {
+        let named = plan.proves.as_ref().map(|proves| &proves.defect);
+        let defects = good.manifest.defects.iter();
+        for defect in defects.filter(|defect| Some(*defect) != named) {
+            let leg = Leg::Other(defect.clone());
+            self.add(plan, plan.clone(), &with_defect(good, defect), leg);
+        }
+    }
+
     fn add(&mut self, of: &Plan, plan: Plan, client: &Arc<Client>, leg: Leg) {
         let case = of.case.to_string();
-        let word = match &leg {
-            Leg::Good => "good",
-            Leg::Defective(proves) => &proves.defect,
-            Leg::WithoutFaults => "without-faults",
-        };
-        let id = id::cell(&[&case, word]);
+        let id = id::cell(&[&case, leg.word()]);
         self.jobs.push(CellJob {
             id: id.clone(),
             plan: Arc::new(plan),
@@ -114,6 +154,12 @@ impl Selftest {
             let Some((case, leg)) = self.legs.remove(&done.id) else {
                 continue;
             };
+            if let (Some(matrix), Some((defect, named))) = (&mut self.matrix, leg.defect())
+                && let Some(mark) = Mark::of(&done.verdict, named)
+            {
+                let scenario = case.split('[').next().unwrap_or(&case);
+                matrix.set(scenario, defect, mark);
+            }
             if let Some((should, but)) = judge(&leg, &done.verdict) {
                 self.failures.push(Failure {
                     case,
@@ -127,8 +173,17 @@ impl Selftest {
         Results {
             failures: self.failures,
             missing: self.legs.len(),
+            matrix: self.matrix,
         }
     }
+}
+
+/// A client with a defect switched on.
+fn with_defect(client: &Client, defect: &str) -> Arc<Client> {
+    Arc::new(Client {
+        defects: vec![defect.to_owned()],
+        ..client.clone()
+    })
 }
 
 /// What to write into a scenario that nothing proves.
@@ -183,6 +238,10 @@ fn judge(leg: &Leg, verdict: &CellVerdict) -> Option<(String, String)> {
                     .iter()
                     .any(|f| f.name == proves.finding && f.level == Level::Must),
         ),
+        Leg::Other(defect) => (
+            format!("be judged when the client has the defect `{defect}`"),
+            Mark::of(verdict, None).is_some(),
+        ),
     };
     (!holds).then(|| (should, what_was(verdict)))
 }
@@ -215,7 +274,7 @@ fn what_was(verdict: &CellVerdict) -> String {
 mod tests {
     use super::*;
     use crate::samples;
-    use scenarios::verdict::{Axis, FindingName, Level};
+    use scenarios::verdict::Axis;
 
     fn holds(leg: &Leg, verdict: &CellVerdict) -> bool {
         judge(leg, verdict).is_none()
