@@ -27,6 +27,7 @@ const IMPLIED: &[(&str, &str)] = &[
     ("cancels", "`cancel`"),
     ("looks-up", "`look_up` of a call"),
     ("streams", "`stream`"),
+    ("job", "`job`"),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -51,6 +52,7 @@ const IMPLIED: &[(&str, &str)] = &[
     ("breaker-open", "the limit `breaker_open`"),
     ("hedge-after", "the limit `hedge_after`"),
     ("error-body", "the limit `error_body`"),
+    ("poll-every", "the limit `poll_every`"),
 ];
 
 /// `needs`.
@@ -138,6 +140,9 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
     }
     if calls.iter().any(|call| call.stream.is_some()) {
         needs.insert(Ability::Streams);
+    }
+    if calls.iter().any(|call| call.job.is_some()) {
+        needs.insert(Ability::Job);
     }
     if calls.iter().any(Call::is_resumable) {
         needs.insert(Ability::Resumes);
