@@ -107,6 +107,7 @@ fn work(url: &str) -> Vec<u8> {
         stream_body: false,
         resumable: false,
         look_up: None,
+        job: None,
         stream: None,
         pause_ms: 0,
         group: 0,

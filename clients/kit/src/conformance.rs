@@ -70,6 +70,7 @@ fn work(open: &str, closed: &str, file: &str) -> Work {
         stream_body: false,
         resumable: false,
         look_up: None,
+        job: None,
         stream: None,
         pause_ms: 0,
         group: 0,

@@ -60,6 +60,11 @@ pub struct Call {
     /// what was done, or 404 where nothing was. None: nobody can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look_up: Option<String>,
+    /// Where the call submits work that is done later: how that is asked after. The
+    /// answer of the call is JSON whose `job` is the id. The whole of it is one call with
+    /// one report, of its last answer. None: the answer of the call is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Job>,
     /// Milliseconds to wait before the call.
     #[serde(default)]
     pub pause_ms: u64,
@@ -115,6 +120,41 @@ pub enum Cursor {
     LastEventId,
     /// In this parameter of the query.
     Query(String),
+}
+
+/// How a job is asked after: again and again, until a code ends it or the call's limit
+/// of time is over. In the URL and in values of header fields `{job}` stands for the id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Method of a query.
+    pub method: String,
+    /// Absolute URL.
+    pub url: String,
+    /// Header fields in order.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// Content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
+    /// What the codes in the answers mean.
+    pub codes: Codes,
+}
+
+/// What the codes of a job mean. A code in no list ends nothing, and an answer without one
+/// (a gateway's 502) does not speak of the job. An entry that ends with `*` stands for all
+/// codes that begin so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Codes {
+    /// The header field of an answer that tells the code.
+    pub header: String,
+    /// It is done, and the answer holds what came of it.
+    pub done: Vec<String>,
+    /// It goes on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub working: Vec<String>,
+    /// It will never be done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// Content of a request.
@@ -191,6 +231,21 @@ pub struct Limits {
     /// Bytes of the content of an answer that are read when it is no success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_body: Option<u64>,
+    /// How long is waited before each query of a job, the first included: phase after
+    /// phase, of which the last stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub poll_every: Vec<Polls>,
+}
+
+/// A phase of asking after a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Polls {
+    /// The wait before each query, milliseconds.
+    pub every_ms: u64,
+    /// The phase is over when its waits together are as long as this, milliseconds; none:
+    /// it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_ms: Option<u64>,
 }
 
 /// A layer that sends again what the one below it gives up.

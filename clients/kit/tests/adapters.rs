@@ -125,6 +125,7 @@ fn node(script: &str, url: &str) -> Child {
             stream_body: false,
             resumable: false,
             look_up: None,
+            job: None,
             stream: None,
             pause_ms: 0,
             group: 0,

@@ -45,6 +45,7 @@ fn work(url: String) -> Work {
         stream_body: false,
         resumable: false,
         look_up: None,
+        job: None,
         stream: Some(Stream {
             ends_with: Some("end".to_owned()),
             cursor: None,

@@ -109,11 +109,14 @@ impl Client {
         if call.resumable {
             return self.upload(asked.0, &patience, reporter);
         }
+        if let Some(job) = &call.job {
+            return self.job((call, job), asked, &patience, reporter);
+        }
         let listening = call.stream.as_ref().map(Listening::to);
         self.attempts(asked, patience, listening, reporter)
     }
 
-    fn attempts(
+    pub(crate) fn attempts(
         &self,
         (request, look_up): (&Request, &LookUp),
         mut patience: Patience,

@@ -36,6 +36,8 @@ pub enum Defect {
     DropsCause,
     DropsPreconditionsOnRetry,
     ForgetsEarlierWaits,
+    GivesUpAtABare502,
+    GivesUpAtAProviderFault,
     GivesUpOn429,
     HedgesAtOnce,
     HedgesPosts,
@@ -44,6 +46,7 @@ pub enum Defect {
     IdleTimerRunsThrough,
     IgnoresAtOnce,
     IgnoresInFlight,
+    IgnoresPollSchedule,
     IgnoresRetryAfter,
     IgnoresRetryAfterDate,
     IgnoresRetryShare,
@@ -52,9 +55,12 @@ pub enum Defect {
     KeepsPostOn303,
     KeepsSecretsAcrossOrigins,
     KeepsTheSlowerCopy,
+    KnowsOneDoneCode,
     NeverRetries,
     NeverTimesOut,
     NewKeyEachAttempt,
+    PollsAfterATerminalCode,
+    PollsWithoutABudget,
     QueuesWithoutLimit,
     ReadsEndlessErrorBody,
     ReadsErrorBytesAsKibibytes,
@@ -65,6 +71,7 @@ pub enum Defect {
     ReportsBeforeTheRetry,
     ResendsEmptyPosts,
     ResendsOn400,
+    ResubmitsWhenAQueryFails,
     ResumesFromTheStart,
     RetriesInTwoLayers,
     RetriesPostOnClose,
@@ -86,6 +93,7 @@ pub enum Defect {
     StaysAtTheFirstOrigin,
     SwallowsErrors,
     TakesInterimAsFinal,
+    TakesWorkingForDone,
     TotalForEachAttempt,
     Treats408AsFinal,
     TriesOneAddress,
@@ -214,6 +222,16 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "forgets-earlier-waits",
         "each wait alone is held against the limit of all waits",
     ),
+    (
+        Defect::GivesUpAtABare502,
+        "gives-up-at-a-bare-502",
+        "a query that a gateway answers, or nobody, ends the job",
+    ),
+    (
+        Defect::GivesUpAtAProviderFault,
+        "gives-up-at-a-provider-fault",
+        "a code of a job that is in no list ends it",
+    ),
     (Defect::GivesUpOn429, "gives-up-on-429", "429 is final"),
     (
         Defect::HedgesAtOnce,
@@ -249,6 +267,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::IgnoresInFlight,
         "ignores-in-flight",
         "it opens as many calls as it is given",
+    ),
+    (
+        Defect::IgnoresPollSchedule,
+        "ignores-poll-schedule",
+        "all queries of a job are as far from each other as the first ones",
     ),
     (
         Defect::IgnoresRetryAfter,
@@ -291,6 +314,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "the copy that was too slow is read to its end",
     ),
     (
+        Defect::KnowsOneDoneCode,
+        "knows-one-done-code",
+        "of several codes that say that a job is done, only the first ends it",
+    ),
+    (
         Defect::NeverRetries,
         "never-retries",
         "one attempt a call, even where another one is safe",
@@ -304,6 +332,16 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::NewKeyEachAttempt,
         "new-key-each-attempt",
         "every attempt gets an Idempotency-Key of its own",
+    ),
+    (
+        Defect::PollsAfterATerminalCode,
+        "polls-after-a-terminal-code",
+        "a job that was refused is asked after as one that goes on",
+    ),
+    (
+        Defect::PollsWithoutABudget,
+        "polls-without-a-budget",
+        "a job is asked after for ever",
     ),
     (
         Defect::QueuesWithoutLimit,
@@ -354,6 +392,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::ResendsOn400,
         "resends-on-400",
         "every 4xx is sent again, whatever the method",
+    ),
+    (
+        Defect::ResubmitsWhenAQueryFails,
+        "resubmits-when-a-query-fails",
+        "a job whose query fails is submitted again",
     ),
     (
         Defect::ResumesFromTheStart,
@@ -459,6 +502,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::TakesInterimAsFinal,
         "takes-interim-as-final",
         "an interim answer (1xx) is taken for the answer",
+    ),
+    (
+        Defect::TakesWorkingForDone,
+        "takes-working-for-done",
+        "every good answer to a query is taken for the result",
     ),
     (
         Defect::TotalForEachAttempt,

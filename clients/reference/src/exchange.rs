@@ -19,6 +19,8 @@ pub(crate) struct Answer {
     pub(crate) fields: Fields,
     /// What its content was.
     pub(crate) content: BodyDigest,
+    /// Its first bytes, for those who understand them.
+    pub(crate) kept: Vec<u8>,
     /// Whether that was all of it.
     pub(crate) whole: bool,
     /// Whether the connection can serve another request.
@@ -168,6 +170,7 @@ impl Exchange<'_> {
         let enough = limit.map(|limit| clock::now() + limit.time);
         let mut coding = Coding::of(&head.fields);
         let mut content = BodyDigest::new();
+        let mut kept = Vec::new();
         let mut listening = self.listening.take();
         listening = listening.filter(|_| matches!(head.status, 200..=299));
         if let Some(listening) = &mut listening {
@@ -183,6 +186,7 @@ impl Exchange<'_> {
             let used = body.take(arrived, &mut |data| {
                 coding.take(data, &mut |plain| {
                     content.add(plain);
+                    keep(&mut kept, plain);
                     if let Some(listening) = &mut listening {
                         listening.hear(plain);
                     }
@@ -206,7 +210,10 @@ impl Exchange<'_> {
                 Err(stop) => return Err(self.cut(stop, &head, &body, &content)),
             }
         };
-        let decoded = coding.end(&mut |plain| content.add(plain));
+        let decoded = coding.end(&mut |plain| {
+            content.add(plain);
+            keep(&mut kept, plain);
+        });
         if whole && !self.terms.defects.has(Defect::AcceptsBrokenCoding) {
             decoded.map_err(malformed)?;
         }
@@ -218,6 +225,7 @@ impl Exchange<'_> {
                     || self.terms.defects.has(Defect::KeepsEveryConnection)),
             fields: head.fields,
             content,
+            kept,
             whole,
         })
     }
@@ -294,6 +302,13 @@ impl Exchange<'_> {
             ..Failure::new(kind, note)
         }
     }
+}
+
+/// Keeps what an answer of an API may need to be understood.
+fn keep(kept: &mut Vec<u8>, plain: &[u8]) {
+    const MOST: usize = 64 * 1024;
+    let room = MOST.saturating_sub(kept.len());
+    kept.extend_from_slice(plain.get(..room).unwrap_or(plain));
 }
 
 fn malformed(what: Malformed) -> Failure {

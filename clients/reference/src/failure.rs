@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Malformed,
     /// More redirects than allowed.
     TooManyRedirects,
+    /// The API says that a job will never be done.
+    JobRefused,
     /// The caller wants the call no more. No error that is shown: what is shown
     /// says so itself.
     Cancelled,
@@ -44,7 +46,7 @@ pub(crate) const CANCELLED: &str = "the caller cancelled the call";
 
 impl Kind {
     /// All that are shown as errors.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Unusable,
         Self::QueueFull,
         Self::BreakerOpen,
@@ -59,6 +61,7 @@ impl Kind {
         Self::TotalTimeout,
         Self::Malformed,
         Self::TooManyRedirects,
+        Self::JobRefused,
     ];
 
     /// Whether this can only happen before a byte of a request is sent.
@@ -68,6 +71,20 @@ impl Kind {
                 self,
                 Self::Refused | Self::ConnectTimeout | Self::Unreachable
             )
+    }
+
+    /// Whether an answer said it.
+    const fn is_refusal(self) -> bool {
+        matches!(self, Self::JobRefused)
+    }
+
+    /// When it happens, as the manifest names it.
+    pub(crate) const fn phase(self) -> &'static str {
+        match self {
+            kind if kind.is_before_sending() => "before",
+            kind if kind.is_refusal() => "refused",
+            _ => "after",
+        }
     }
 
     /// Whether the client itself sends nothing: to try again changes nothing.
@@ -92,6 +109,7 @@ impl Kind {
             Self::TotalTimeout => "TOTAL_TIMEOUT",
             Self::Malformed => "MALFORMED_ANSWER",
             Self::TooManyRedirects => "TOO_MANY_REDIRECTS",
+            Self::JobRefused => "JOB_REFUSED",
             Self::Cancelled => "CANCELLED",
         }
     }

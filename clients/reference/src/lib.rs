@@ -5,14 +5,16 @@
 //! From the outside in: [`program`] speaks the client protocol, `call` makes one
 //! call of as many attempts as `policy` and the table in `retry` allow, `redirect`
 //! finds the next hop, `listening` hands a list of events to its caller, `upload` goes
-//! on where it broke off, `pool` keeps connections, `exchange` sends one request and
-//! reads one answer over a `connection`, and `codec` knows the bytes. The codec is its
-//! own: were it the servers' parser, both could be wrong together.
+//! on where it broke off, `job` asks after what was submitted, `pool` keeps connections,
+//! `exchange` sends one request and reads one answer over a `connection`, and `codec`
+//! knows the bytes. The codec is its own: were it the servers' parser, both could be
+//! wrong together.
 //!
 //! Each part of the policy is a file: `layers` counts who sends again, `backoff` how
-//! long is waited, `budget` what all calls may send again together, `limiter` how many
-//! are open, `breaker` when the server is left alone, `hedge` sends a second copy, and
-//! `cancel` knows whether the caller still wants a call.
+//! long is waited, `polls` how long before a job is asked after, `budget` what all calls
+//! may send again together, `limiter` how many are open, `breaker` when the server is left
+//! alone, `hedge` sends a second copy, and `cancel` knows whether the caller still wants a
+//! call.
 
 mod backoff;
 mod breaker;
@@ -26,11 +28,13 @@ pub mod defects;
 mod exchange;
 mod failure;
 mod hedge;
+mod job;
 mod layers;
 mod limiter;
 mod listening;
 mod look_up;
 mod policy;
+mod polls;
 mod pool;
 pub mod program;
 mod redirect;

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use client_kit::protocol::{Jitter, Limits};
+use client_kit::protocol::{Jitter, Limits, Polls};
 
 use crate::backoff::Backoff;
 use crate::breaker;
@@ -47,6 +47,8 @@ pub(crate) struct Policy {
     pub(crate) breaker: Option<breaker::Terms>,
     /// How long an answer is waited for before a second copy is sent.
     pub(crate) hedge_after: Option<Duration>,
+    /// How long is waited before each query of a job.
+    pub(crate) polls: Vec<Polls>,
     /// How much of an answer that is no success is read.
     pub(crate) error_body: Option<ErrorBody>,
 }
@@ -88,6 +90,7 @@ impl Policy {
             queue: limits.queue,
             breaker: breaker(limits, defects),
             hedge_after: time(limits.hedge_after_ms),
+            polls: limits.poll_every.clone(),
             error_body: Some(ErrorBody {
                 bytes: limits.error_body.unwrap_or(2048),
                 time: Duration::from_secs(2),
@@ -109,6 +112,9 @@ impl Policy {
         }
         if defects.has(Defect::IgnoresRetryShare) {
             self.retry_share = None;
+        }
+        if defects.has(Defect::IgnoresPollSchedule) {
+            self.polls.truncate(1);
         }
         if defects.has(Defect::IgnoresInFlight) {
             self.in_flight = None;

@@ -15,12 +15,12 @@ use crate::retry::Ended;
 /// sent already: no error of the later one says anything about the call.
 pub(crate) const EARLIER_REQUEST_SENT: &str = "EARLIER_REQUEST_SENT";
 
-/// Every code that an error of this client can have, and whether it proves that
-/// nothing of the call was sent.
-pub fn codes() -> impl Iterator<Item = (&'static str, bool)> {
+/// Every code that an error of this client can have, and when it happens: before
+/// anything of the call was sent, after that may have begun, or refused in an answer.
+pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
     let kinds = Kind::ALL.into_iter();
-    let kinds = kinds.map(|kind| (kind.code(), kind.is_before_sending()));
-    std::iter::once((EARLIER_REQUEST_SENT, false)).chain(kinds)
+    let kinds = kinds.map(|kind| (kind.code(), kind.phase()));
+    std::iter::once((EARLIER_REQUEST_SENT, "after")).chain(kinds)
 }
 
 /// What a call that ended like this shows.

@@ -212,6 +212,7 @@ mod tests {
         Ok(Answer {
             status,
             fields,
+            kept: Vec::new(),
             content: BodyDigest::new(),
             whole: true,
             reusable: true,

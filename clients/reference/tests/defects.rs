@@ -550,8 +550,8 @@ fn the_good_client_and_the_defective_one_differ_as_named() {
 
 #[test]
 fn every_defect_has_a_case() {
-    // Those of a cancel are in `cancel.rs`, those of limits in `limits.rs`, those that a
-    // wait or an order shows in `defects_in_time.rs`.
+    // Those of a cancel are in `cancel.rs`, those of limits in `limits.rs`, those of
+    // jobs in `jobs.rs`, those that a wait or an order shows in `defects_in_time.rs`.
     let elsewhere = [
         Defect::AddsLayersUp,
         Defect::AnnouncesSuccessEarly,
@@ -561,21 +561,29 @@ fn every_defect_has_a_case() {
         Defect::CountsRetriesAsCalls,
         Defect::CutsRetryAfterToTheCap,
         Defect::ForgetsEarlierWaits,
+        Defect::GivesUpAtABare502,
+        Defect::GivesUpAtAProviderFault,
         Defect::HedgesAtOnce,
         Defect::HedgesPosts,
         Defect::IgnoresAtOnce,
         Defect::IgnoresInFlight,
+        Defect::IgnoresPollSchedule,
         Defect::IgnoresRetryAfter,
         Defect::IgnoresRetryAfterDate,
         Defect::IgnoresRetryShare,
         Defect::KeepsTheSlowerCopy,
+        Defect::KnowsOneDoneCode,
+        Defect::PollsAfterATerminalCode,
+        Defect::PollsWithoutABudget,
         Defect::QueuesWithoutLimit,
         Defect::ReadsOnAfterCancel,
         Defect::ReadsSecondsAsMilliseconds,
+        Defect::ResubmitsWhenAQueryFails,
         Defect::RetriesInTwoLayers,
         Defect::RetriesWhatWasCancelled,
         Defect::SharesAbortTimer,
         Defect::SleepsThroughCancel,
+        Defect::TakesWorkingForDone,
         Defect::ZeroMeansDefault,
     ];
     // Those that only change a number are proved where the number is made.

@@ -113,6 +113,11 @@ impl CellFolder {
         self.scratch().join(format!("body-{call}"))
     }
 
+    /// The file with the content of a job's queries.
+    pub(super) fn query_body(&self, call: u32) -> PathBuf {
+        self.scratch().join(format!("query-{call}"))
+    }
+
     /// The file that a command saves the answer's content in.
     pub(super) fn output(&self) -> PathBuf {
         self.scratch().join("output")

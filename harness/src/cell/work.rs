@@ -6,7 +6,7 @@ use std::path::Path;
 use client_kit::protocol::{self, Body};
 use scenarios::manifest::{CommandLine, Manifest, OperationName, Start};
 use scenarios::plan::{Jitter, Limits};
-use scenarios::resolve::ResolvedCall;
+use scenarios::resolve::{ResolvedCall, ResolvedJob};
 use scripted_servers::models::events::Cursor;
 
 use super::folder::CellFolder;
@@ -90,15 +90,8 @@ fn by_protocol(
 }
 
 fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call> {
-    let body = call.body.map(|body| match String::from_utf8(body) {
-        Ok(text) if text.len() <= LONGEST_TEXT => Ok(Body::Text(text)),
-        other => {
-            let bytes = other.map_or_else(|error| error.into_bytes(), String::into_bytes);
-            let path = folder.body(call.id);
-            std::fs::write(&path, bytes)?;
-            Ok::<_, io::Error>(Body::File(path.to_string_lossy().into_owned()))
-        }
-    });
+    let body = call.body.map(|body| content(body, &folder.body(call.id)));
+    let job = call.job.map(|job| in_job(job, &folder.query_body(call.id)));
     Ok(protocol::Call {
         id: call.id,
         operation: call.operation.and_then(word),
@@ -109,6 +102,7 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
         stream_body: call.stream_body,
         resumable: call.resumable,
         look_up: call.look_up,
+        job: job.transpose()?,
         stream: call.stream.map(|stream| protocol::Stream {
             ends_with: stream.ends_with,
             cursor: stream.cursor.map(|cursor| match cursor {
@@ -122,6 +116,34 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
     })
 }
 
+fn in_job(job: ResolvedJob, file: &Path) -> io::Result<protocol::Job> {
+    let body = job.body.map(|body| content(body, file));
+    Ok(protocol::Job {
+        method: job.method,
+        url: job.url,
+        headers: job.headers,
+        body: body.transpose()?,
+        codes: protocol::Codes {
+            header: job.codes.header,
+            done: job.codes.done,
+            working: job.codes.working,
+            refused: job.codes.refused,
+        },
+    })
+}
+
+/// Content as the work has it; what is too much for it goes into the file.
+fn content(body: Vec<u8>, file: &Path) -> io::Result<Body> {
+    match String::from_utf8(body) {
+        Ok(text) if text.len() <= LONGEST_TEXT => Ok(Body::Text(text)),
+        other => {
+            let bytes = other.map_or_else(|error| error.into_bytes(), String::into_bytes);
+            std::fs::write(file, bytes)?;
+            Ok(Body::File(file.to_string_lossy().into_owned()))
+        }
+    }
+}
+
 /// The operation as the protocol names it.
 fn word(operation: OperationName) -> Option<String> {
     let value = serde_json::to_value(operation).ok()?;
@@ -132,6 +154,10 @@ fn in_milliseconds(limits: &Limits) -> protocol::Limits {
     let layers = limits.layers.iter().map(|layer| protocol::Layer {
         name: layer.name.clone(),
         retries: layer.retries,
+    });
+    let polls = limits.poll_every.iter().map(|polls| protocol::Polls {
+        every_ms: milliseconds(polls.every),
+        for_ms: polls.lasts.map(milliseconds),
     });
     protocol::Limits {
         attempts: limits.attempts,
@@ -153,6 +179,7 @@ fn in_milliseconds(limits: &Limits) -> protocol::Limits {
         breaker_open_ms: limits.breaker_open.map(milliseconds),
         hedge_after_ms: limits.hedge_after.map(milliseconds),
         error_body: limits.error_body,
+        poll_every: polls.collect(),
     }
 }
 

@@ -56,6 +56,7 @@ pub(crate) fn call(id: u32) -> Call {
         group: 0,
         at_once: 1,
         look_up: None,
+        job: None,
         stream: None,
         request: Request::Literal {
             method: "GET".to_owned(),

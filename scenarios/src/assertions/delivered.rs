@@ -77,7 +77,7 @@ fn one(
     let Some(side) = compare(matcher, observed, case.cut_short(), out) else {
         return;
     };
-    let repeats = repeats(seen);
+    let repeats = repeats(seen, case);
     let finding = match side {
         Ordering::Greater if repeats.of_an_unsafe_method => FindingName::DuplicateDelivery,
         Ordering::Greater => FindingName::OverBudget,
@@ -103,7 +103,8 @@ mod tests {
     use crate::manifest::{ErrorKind, Manifest, PolicyRule};
     use crate::plan::Plan;
     use crate::testing::{
-        Story, between, count, cut, delivered, exactly, manifest, of_call, plan, respond, server,
+        Story, between, count, cut, delivered, exactly, job, manifest, of_call, plan, respond,
+        server,
     };
     use scripted_servers::wire::End;
 
@@ -139,6 +140,22 @@ mod tests {
     fn too_many_of_a_safe_method_is_over_the_budget() {
         let checked = twice("GET").check(&case("GET"), &delivered("api", 1));
         assert_eq!(checked.names(), [FindingName::OverBudget]);
+    }
+
+    #[test]
+    fn a_query_of_a_job_is_no_repeat_of_the_one_before() {
+        let mut case = case("POST");
+        case.calls[0].job = Some(job("api", "/x/"));
+        let story = Story::new()
+            .request(5, "api", 1, "POST /x")
+            .request(6, "api", 2, "GET /x/7")
+            .request(7, "api", 3, "GET /x/7");
+        let checked = story.check(&case, &delivered("api", 2));
+        assert_eq!(checked.names(), [FindingName::OverBudget]);
+        assert!(!checked.raised[0].in_any_case);
+        let again = story.request(8, "api", 4, "POST /x");
+        let checked = again.check(&case, &delivered("api", 3));
+        assert_eq!(checked.names(), [FindingName::DuplicateDelivery]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::judge::answers;
 use crate::judge::case::{CallView, Case};
 use crate::judge::checked::{Checked, Raised};
 use crate::judge::effects;
+use crate::manifest::Phase;
 use crate::plan::Of;
 use crate::scope::Scope;
 use crate::verdict::{Claim, FindingName, Outcome};
@@ -115,11 +116,11 @@ fn applied(call: &CallView<'_>, case: &Case<'_>, shown: &str, out: &mut Checked)
 
 /// What is shown as an answer was given by a server, whole.
 fn answer(call: &CallView<'_>, out: &mut Checked) {
-    let Some(Shown::Response(response)) = call.shown() else {
-        return;
-    };
     let given = answers::given(call);
     let Some(given) = given else { return };
+    let Some(Shown::Response(response)) = call.shown() else {
+        return refusal(call, &given, out);
+    };
     let proof = call.exchanges.iter();
     let proof: Vec<u64> = proof
         .filter_map(|one| one.answer())
@@ -150,6 +151,20 @@ fn answer(call: &CallView<'_>, out: &mut Checked) {
             proof,
         ));
     }
+}
+
+/// An error that says what the API answered needs an answer.
+fn refusal(call: &CallView<'_>, given: &answers::Given<'_>, out: &mut Checked) {
+    let answered = given.answers.iter().any(|answer| answer.whole);
+    if call.meaning.phase != Some(Phase::Refused) || answered {
+        return;
+    }
+    out.wrong(Raised::new(
+        FindingName::FabricatedAnswer,
+        format!("an answer in which the API refuses ({})", given.words()),
+        format!("call {} shows: {}", call.id, call.meaning.shown),
+        call.report_n(),
+    ));
 }
 
 /// Whether the answer shown was sent whole, and its content is that answer's.

@@ -60,7 +60,7 @@ pub(super) fn judge(counts: &[Count], of: &Of, case: &Case<'_>) -> Checked {
                     .filter_map(|one| one.started())
                     .map(|mark| mark.n),
             )
-            .in_any_case(more && repeats(&seen).any),
+            .in_any_case(more && repeats(&seen, case).any),
         );
     }
     out

@@ -15,6 +15,7 @@ use crate::manifest::Manifest;
 use crate::plan::{Of, Plan};
 use crate::policy::{self, Prediction};
 use crate::target::{self, Sent};
+use crate::template::JOB;
 use crate::verdict::{EndedBy, Outcome};
 
 /// Everything that an assertion may look at.
@@ -99,6 +100,23 @@ impl<'a> Case<'a> {
         self.calls
             .iter()
             .filter(move |call| wanted.is_none_or(|wanted| wanted == call.id))
+    }
+
+    /// Whether a request asks after a job.
+    pub(crate) fn is_query(&self, exchange: &Exchange) -> bool {
+        let Some(head) = exchange.head() else {
+            return false;
+        };
+        let jobs = self.plan.calls.iter().filter_map(|call| call.job.as_ref());
+        jobs.filter(|job| job.query.method == head.method)
+            .filter_map(|job| target::leads_to(&self.plan.servers, &job.query.url, None))
+            .any(|to| {
+                let id = to.path.split_once(JOB).and_then(|(begin, end)| {
+                    let rest = head.target.strip_prefix(begin)?;
+                    rest.strip_suffix(end)
+                });
+                exchange.place.server == *to.server && id.is_some_and(|id| !id.is_empty())
+            })
     }
 
     /// Whether the harness ended the cell while calls were still open, so that

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::case::Case;
 use super::checked::Checked;
 use super::exchange::Exchange;
 use crate::expected::{Words, side};
@@ -79,9 +80,11 @@ pub(crate) fn in_words(exchanges: &[&Exchange]) -> String {
 }
 
 /// Whether any request came twice for one call, and whether one of an unsafe
-/// method did.
-pub(crate) fn repeats(exchanges: &[&Exchange]) -> Repeats {
-    let sorted = sorted(exchanges);
+/// method did. To ask after a job again repeats nothing.
+pub(crate) fn repeats(exchanges: &[&Exchange], case: &Case<'_>) -> Repeats {
+    let work = exchanges.iter().copied().filter(|one| !case.is_query(one));
+    let work: Vec<&Exchange> = work.collect();
+    let sorted = sorted(&work);
     let mut repeats = Repeats::default();
     for group in groups(&sorted).filter(|group| group.len() > 1) {
         repeats.any = true;

@@ -101,6 +101,8 @@ fn of_error(chain: &[ErrorLink], manifest: &Manifest) -> Meaning {
     let phase = phase(chain, &manifest.errors);
     let (claim, outcome) = match phase {
         Some(Phase::Before) => (Claim::NotSent, Outcome::NotSent),
+        // What was done before the API said no, it may have kept.
+        Some(Phase::Refused) => (Claim::Unknown, Outcome::Rejected),
         Some(Phase::After) | None => (Claim::Unknown, Outcome::Unknown),
     };
     let coded = chain.iter().find(|link| link.code.is_some());
@@ -259,6 +261,15 @@ mod tests {
         let second = of(Shown::Error(chain), vec![general, special]);
         assert_eq!(second.outcome, Outcome::Unknown);
         assert!(!second.unmapped);
+    }
+
+    #[test]
+    fn an_error_that_the_api_answered_is_a_refusal() {
+        let chain = vec![link("JobError", Some("JOB_REFUSED"), "45000001")];
+        let rules = vec![rule("JOB_REFUSED", None, Phase::Refused)];
+        let meaning = of(Shown::Error(chain), rules);
+        assert_eq!(meaning.outcome, Outcome::Rejected);
+        assert_eq!(meaning.claim, Claim::Unknown);
     }
 
     #[test]

@@ -62,6 +62,19 @@ pub struct Limits {
     /// Bytes of the content of an answer that are read when it is no success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_body: Option<u64>,
+    /// How long is waited before each query of a job, phase by phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub poll_every: Vec<Polls>,
+}
+
+/// A phase of asking after a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Polls {
+    /// The wait before each query.
+    pub every: Duration,
+    /// The phase is over when its waits together are as long as this; none: it stays.
+    pub lasts: Option<Duration>,
 }
 
 /// A layer that sends again what the one below it gives up.
@@ -173,6 +186,7 @@ impl Limits {
             (self.breaker_open.is_some(), Ability::BreakerOpen),
             (self.hedge_after.is_some(), Ability::HedgeAfter),
             (self.error_body.is_some(), Ability::ErrorBody),
+            (!self.poll_every.is_empty(), Ability::PollEvery),
         ]
         .into_iter()
         .filter_map(|(set, ability)| set.then_some(ability))

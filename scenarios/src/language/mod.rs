@@ -3,6 +3,7 @@
 
 pub mod counter;
 pub mod expected;
+mod job;
 mod limits;
 pub mod matcher;
 pub mod moment;

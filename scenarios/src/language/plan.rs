@@ -13,7 +13,8 @@ use scripted_servers::script::{ConnectionAct, Listen, PortState, Route, Times, W
 use scripted_servers::wire::{Continue, Effect, IdleEnd, RequestPoint};
 use serde::{Deserialize, Serialize};
 
-pub use super::limits::{Jitter, Layer, Limits};
+pub use super::job::{Codes, Job, Query};
+pub use super::limits::{Jitter, Layer, Limits, Polls};
 use crate::assertions::Assertion;
 use crate::faults::Fault;
 use crate::manifest::{Ability, OperationName};
@@ -348,6 +349,9 @@ pub struct Call {
     /// Where its answer is a list of events, how that ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<Stream>,
+    /// Where it submits work that is asked after, how that is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Job>,
 }
 
 /// A list of events as the answer of a call.
@@ -381,6 +385,12 @@ impl Call {
     pub fn has_cursor(&self) -> bool {
         let stream = self.stream.as_ref();
         stream.is_some_and(|stream| stream.cursor.is_some())
+    }
+
+    /// Whether its client asks more of a server than its request, and how often nobody
+    /// can tell.
+    pub(crate) fn asks_more(&self) -> bool {
+        self.look_up.is_some() || self.job.is_some()
     }
 
     /// Whether it is an upload that goes on where it broke off.

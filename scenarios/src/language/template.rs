@@ -13,6 +13,9 @@ pub struct Template(pub Vec<Piece>);
 /// How a URL with the host `localhost` begins; the port of a server follows.
 pub const AT_LOCALHOST: &str = "http://localhost:";
 
+/// What stands for the id of a job until its client knows it.
+pub const JOB: &str = "{job}";
+
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -25,6 +28,8 @@ pub enum Piece {
     Host(String),
     /// `{api.port}`.
     Port(String),
+    /// `{job}`: left for the client, who puts the id of its job there.
+    Job,
 }
 
 /// Where each server of a cell listens.
@@ -45,6 +50,7 @@ impl Template {
             .iter()
             .map(|piece| match piece {
                 Piece::Text(text) => text.clone(),
+                Piece::Job => JOB.to_owned(),
                 Piece::Url(name) => {
                     address(name).map_or_else(|| name.clone(), |a| format!("http://{a}"))
                 }
@@ -68,7 +74,7 @@ impl Template {
     /// Names of the servers it mentions.
     pub fn servers(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::Text(_) => None,
+            Piece::Text(_) | Piece::Job => None,
             Piece::Url(name) | Piece::Host(name) | Piece::Port(name) => Some(name.as_str()),
         })
     }

@@ -95,9 +95,11 @@ static ERROR: Keys = Keys::new(
             Kind::Number(0..=u64::from(u32::MAX))
         }),
         ("message", "a part of its message", Kind::text),
-        ("phase", "`before` or `after` sending", || {
-            Kind::words(PHASES)
-        }),
+        (
+            "phase",
+            "`before` or `after` sending, or `refused` in an answer",
+            || Kind::words(PHASES),
+        ),
     ],
 )
 .rules(&[
@@ -119,6 +121,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("tries-every-address", Ability::TriesEveryAddress),
     ("resumes", Ability::Resumes),
     ("looks-up", Ability::LooksUp),
+    ("job", Ability::Job),
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),
@@ -141,6 +144,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("breaker-open", Ability::BreakerOpen),
     ("hedge-after", Ability::HedgeAfter),
     ("error-body", Ability::ErrorBody),
+    ("poll-every", Ability::PollEvery),
 ];
 
 /// The words of the operations.
@@ -152,7 +156,11 @@ pub(crate) const OPERATIONS: &[(&str, OperationName)] = &[
     ("upload", OperationName::Upload),
 ];
 
-const PHASES: &[(&str, Phase)] = &[("before", Phase::Before), ("after", Phase::After)];
+const PHASES: &[(&str, Phase)] = &[
+    ("before", Phase::Before),
+    ("after", Phase::After),
+    ("refused", Phase::Refused),
+];
 
 /// The longest name; it becomes part of a file's name.
 const LONGEST_NAME: usize = 60;

@@ -244,6 +244,8 @@ pub enum Ability {
     Resumes,
     /// Asks where the truth is known after an unknown outcome.
     LooksUp,
+    /// Submits a job and asks after it until it ends.
+    Job,
     /// Decodes gzip, and shows what it decoded.
     DecodesGzip,
     /// Decodes deflate (the zlib format), and shows what it decoded.
@@ -288,6 +290,8 @@ pub enum Ability {
     HedgeAfter,
     /// Can be told the limit `error_body`.
     ErrorBody,
+    /// Can be told the limit `poll_every`.
+    PollEvery,
 }
 
 /// The requests of these operations of an API, as far as it has them.
@@ -417,6 +421,8 @@ pub enum Phase {
     Before,
     /// After sending may have begun.
     After,
+    /// In an answer: the API said no, and means it.
+    Refused,
 }
 
 /// What an error of the client means. All given parts must match the same link

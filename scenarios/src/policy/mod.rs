@@ -120,6 +120,9 @@ pub fn not_computable(
     if calls.iter().any(|call| call.stream.is_some()) {
         return Some("the answer is a list of events, which no policy says when to ask for again");
     }
+    if calls.iter().any(|call| call.job.is_some()) {
+        return Some("the work is a job, and no policy says how often to ask after it");
+    }
     let at_localhost = |call: &Call| match &call.request {
         Request::Literal { url, .. } => url.is_at_localhost(),
         Request::Operation { .. } => false,

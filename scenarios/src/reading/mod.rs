@@ -41,6 +41,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) mentioned: BTreeSet<String>,
     /// The call that is being read, for `{n}`.
     pub(crate) call: Option<u32>,
+    /// Whether the query of a job is being read, for `{job}`.
+    pub(crate) in_query: bool,
     /// Bytes of content that the case would hold in memory.
     pub(crate) content_bytes: u64,
 }

@@ -101,6 +101,7 @@ impl Reading<'_> {
                     let number = self.call.unwrap_or_default();
                     push_text(&mut pieces, &number.to_string());
                 }
+                Part::Name("job") if self.in_query => pieces.push(Piece::Job),
                 Part::Name(name) => match self.piece(name, span) {
                     Some(piece) => pieces.push(piece),
                     None => good = false,
@@ -141,6 +142,15 @@ impl Reading<'_> {
                 .report(ids::UNKNOWN_NAME, &at, "`{n}` stands for no number here")
                 .label("only a call has a number")
                 .help("use `{n}` in url, headers and body of a call; `{{n}}` writes `{n}`");
+            return;
+        }
+        if name == "job" {
+            self.out
+                .report(ids::UNKNOWN_NAME, &at, "`{job}` stands for no job here")
+                .label("only who submitted a job knows its id")
+                .help(
+                    "use `{job}` in url and headers of a job's `query`; `{{job}}` writes `{job}`",
+                );
             return;
         }
         let known: Vec<String> = self

@@ -16,7 +16,9 @@ use scripted_servers::script::{
 
 use crate::faults::Fault;
 use crate::manifest::{Manifest, Operation, OperationName};
-use crate::plan::{BodyAs, Call, Content, Plan, QueuePlan, Request, ServerPlan, StepPlan, Stream};
+use crate::plan::{
+    BodyAs, Call, Codes, Content, Job, Plan, QueuePlan, Request, ServerPlan, StepPlan, Stream,
+};
 use crate::rendering::Rendering;
 use crate::template::Bindings;
 
@@ -44,6 +46,8 @@ pub struct ResolvedCall {
     pub stream: Option<Stream>,
     /// Where the truth can be asked for after an unknown outcome.
     pub look_up: Option<String>,
+    /// Where it submits work that is asked after, how.
+    pub job: Option<ResolvedJob>,
     /// Whether it is an upload that goes on where it broke off.
     pub resumable: bool,
     /// Wait before it.
@@ -52,6 +56,21 @@ pub struct ResolvedCall {
     pub group: u32,
     /// How many of them are open at the same time.
     pub at_once: u32,
+}
+
+/// How a job is asked after. `{job}` is left for the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedJob {
+    /// Method of a query.
+    pub method: String,
+    /// URL.
+    pub url: String,
+    /// Header fields.
+    pub headers: Vec<(String, String)>,
+    /// Content.
+    pub body: Option<Vec<u8>>,
+    /// What the codes in the answers mean.
+    pub codes: Codes,
 }
 
 /// The scripts of a case's servers, in the order of the file.
@@ -171,6 +190,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                     resumable: false,
                     stream: None,
                     look_up: None,
+                    job: None,
                     pause: Duration::ZERO,
                     group: 0,
                     at_once: 1,
@@ -193,10 +213,26 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
             resolved.stream = call.stream.clone();
             let look_up = call.look_up.as_ref();
             resolved.look_up = look_up.map(|url| url.render(bindings));
+            let job = call.job.as_ref();
+            resolved.job = job.map(|job| job_of(job, &with));
             (resolved.group, resolved.at_once) = (call.group, call.at_once);
             Some(resolved)
         })
         .collect()
+}
+
+fn job_of(job: &Job, with: &Rendering<'_>) -> ResolvedJob {
+    let Job { query, codes } = job;
+    let headers = query.headers.iter();
+    ResolvedJob {
+        method: query.method.clone(),
+        url: query.url.render(with.bindings),
+        headers: headers
+            .map(|(name, value)| (name.clone(), value.render(with.bindings)))
+            .collect(),
+        body: query.body.as_ref().map(|body| body.render(with).bytes),
+        codes: codes.clone(),
+    }
 }
 
 fn operation_call(
@@ -231,6 +267,7 @@ fn operation_call(
         resumable: false,
         stream: None,
         look_up: None,
+        job: None,
         pause: Duration::ZERO,
         group: 0,
         at_once: 1,

@@ -177,6 +177,14 @@ fn resolve(base: &str, reference: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
+/// What a call may ask besides its request: where the truth is known, or what became
+/// of its job.
+pub fn questions(call: &Call) -> impl Iterator<Item = (&str, &Template)> {
+    let look_up = call.look_up.iter().map(|url| ("GET", url));
+    let job = call.job.iter();
+    look_up.chain(job.map(|job| (job.query.method.as_str(), &job.query.url)))
+}
+
 /// The methods (none: any) and paths with which requests can reach a server, by
 /// the calls and by redirects; none when an operation may go anywhere there.
 pub fn reached(
@@ -193,9 +201,10 @@ pub fn reached(
             }
             Request::Operation { .. } => return None,
         }
-        let look_up = call.look_up.iter();
-        let targets = look_up.flat_map(|url| may_lead_to(servers, url, None));
-        reached.extend(targets.map(|target| (Some("GET".to_owned()), target)));
+        for (method, url) in questions(call) {
+            let targets = may_lead_to(servers, url, None).into_iter();
+            reached.extend(targets.map(|target| (Some(method.to_owned()), target)));
+        }
     }
     // Relative redirects can go on from where redirects lead.
     for _ in 0..HOPS {

@@ -55,6 +55,7 @@ impl Plan {
             at_once: 1,
             stream: None,
             look_up: None,
+            job: None,
             request: Request::Literal {
                 method: method.to_owned(),
                 url: url(server, path),

@@ -6,8 +6,11 @@ use crate::expected::Expected;
 use crate::expected::counts::{Count, EffectCount};
 use crate::judge::checked::Checked;
 use crate::matcher::Matcher;
-use crate::plan::Of;
+use crate::plan::{Codes, Job, Of, Query};
+use crate::template::Piece;
 use crate::verdict::FindingName;
+
+use super::url;
 
 pub(crate) fn exactly<T>(value: T) -> Expected<T> {
     Expected::Fits(Matcher::OneOf(vec![value]))
@@ -55,6 +58,27 @@ impl Checked {
     }
 }
 
+/// A job whose queries go to a path of a server, with the id at its end.
+pub(crate) fn job(server: &str, path: &str) -> Job {
+    let mut url = url(server, path);
+    url.0.push(Piece::Job);
+    Job {
+        query: Query {
+            method: "GET".to_owned(),
+            url,
+            headers: Vec::new(),
+            body: None,
+        },
+        codes: Codes {
+            header: "X-Code".to_owned(),
+            done: vec!["0".to_owned()],
+            working: Vec::new(),
+            refused: Vec::new(),
+        },
+    }
+}
+
+/// The scope of a call.
 pub(crate) fn of_call(call: u32) -> Of {
     Of {
         call: Some(call),

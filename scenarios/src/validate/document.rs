@@ -11,7 +11,9 @@ use crate::plan::{CaseName, Plan, Proves};
 use crate::verdict::FindingName;
 
 use super::columns::Row;
-use super::{Known, cancel, checks, columns, expect, limits, needs, servers, tags::TAGS, work};
+use super::{
+    Known, cancel, checks, columns, expect, job, limits, needs, servers, tags::TAGS, work,
+};
 use crate::reading::Reading;
 
 /// The keys of a scenario.
@@ -34,6 +36,7 @@ pub(super) static KEYS: Keys = Keys::new(
             "the one call to make, whose answer is a list of events",
             work::stream_kind,
         ),
+        ("job", "work that is submitted and asked after", job::kind),
         ("limits", "what the client is told to keep to", limits::kind),
         ("needs", "abilities that cannot be derived", needs::kind),
         ("deadline", "end of patience with the client", || {
@@ -67,7 +70,7 @@ pub(super) static KEYS: Keys = Keys::new(
 )
 .rules(&[
     Rule::Needs(&["title", "why", "servers", "expect"]),
-    Rule::OneOf(&["call", "calls", "stream"]),
+    Rule::OneOf(work::FORMS),
     Rule::AtMostOneOf(&["sweep", "table"]),
 ])
 .elsewhere(&[
@@ -101,12 +104,16 @@ pub(super) static KEYS: Keys = Keys::new(
     ("breaker_open", "`limits`"),
     ("hedge_after", "`limits`"),
     ("error_body", "`limits`"),
+    ("poll_every", "`limits`"),
+    ("submit", "`job`"),
+    ("query", "`job`"),
+    ("codes", "`job`"),
     ("when", "`cancel`, or a step"),
     ("later", "`cancel`"),
     ("defect", "`proves`"),
     ("finding", "`proves`"),
 ])
-.not_yet(&["names", "job", "batch", "crash", "fleet", "language"]);
+.not_yet(&["names", "batch", "crash", "fleet", "language"]);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(300);

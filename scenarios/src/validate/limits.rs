@@ -9,6 +9,8 @@ use crate::document::{Diagnostics, Key, Node, ids};
 use crate::plan::{Call, Jitter, Layer, Limits};
 use crate::reading::names::is_name;
 
+use super::polls;
+
 static KEYS: Keys = Keys::new(
     "`limits`",
     &[
@@ -77,14 +79,18 @@ static KEYS: Keys = Keys::new(
             "bytes of an answer without success that are read",
             Kind::size,
         ),
+        (
+            "poll_every",
+            "wait before each query of a `job`; a list has phases",
+            polls::kind,
+        ),
     ],
 )
 .rules(&[
     Rule::AtMostOneOf(&["attempts", "layers"]),
     Rule::With("queue", "in_flight"),
     Rule::With("breaker_open", "breaker_failures"),
-])
-.not_yet(&["poll_every"]);
+]);
 
 const ATTEMPTS: RangeInclusive<u64> = 1..=1000;
 const REDIRECTS: RangeInclusive<u64> = 0..=1000;
@@ -108,7 +114,7 @@ pub(super) fn kind() -> Kind {
     Kind::Map(&KEYS)
 }
 
-fn timeout_kind() -> Kind {
+pub(super) fn timeout_kind() -> Kind {
     Kind::Time(Time {
         least: Duration::from_millis(1),
         whole: true,
@@ -150,6 +156,9 @@ pub(super) fn limits(document: &Fields<'_>, out: &mut Diagnostics) -> Option<Lim
     let breaker_open = timeout(&fields, "breaker_open", out);
     let hedge_after = timeout(&fields, "hedge_after", out);
     let error_body = one(&fields, "error_body", |node| node.size("`error_body`", out));
+    let poll_every = fields
+        .get("poll_every")
+        .map_or(Some(Vec::new()), |node| polls::polls(node, out));
     together?;
     Some(Limits {
         attempts: attempts?,
@@ -171,6 +180,7 @@ pub(super) fn limits(document: &Fields<'_>, out: &mut Diagnostics) -> Option<Lim
         breaker_open: breaker_open?,
         hedge_after: hedge_after?,
         error_body: error_body?,
+        poll_every: poll_every?,
     })
 }
 
@@ -209,21 +219,24 @@ fn number(
 
 /// Clients are told times in whole milliseconds.
 fn timeout(fields: &Fields<'_>, key: &str, out: &mut Diagnostics) -> Option<Option<Duration>> {
-    one(fields, key, |node| {
-        let time = node.duration(&format!("`{key}`"), out)?;
-        let whole = time.subsec_nanos() % 1_000_000 == 0;
-        if time.is_zero() || !whole {
-            out.report(
-                ids::BAD_DURATION,
-                &node.span,
-                format!("`{key}` must be a time that a client can be told"),
-            )
-            .label("at least 1ms, in whole milliseconds")
-            .help("leave the key out for the client's own default");
-            return None;
-        }
-        Some(time)
-    })
+    one(fields, key, |node| told_time(node, key, out))
+}
+
+/// A time that a client can be told.
+pub(super) fn told_time(node: &Node, key: &str, out: &mut Diagnostics) -> Option<Duration> {
+    let time = node.duration(&format!("`{key}`"), out)?;
+    let whole = time.subsec_nanos() % 1_000_000 == 0;
+    if time.is_zero() || !whole {
+        out.report(
+            ids::BAD_DURATION,
+            &node.span,
+            format!("`{key}` must be a time that a client can be told"),
+        )
+        .label("at least 1ms, in whole milliseconds")
+        .help("leave the key out for the client's own default");
+        return None;
+    }
+    Some(time)
 }
 
 /// `{gateway: 1, sdk: 2}`.
@@ -339,6 +352,13 @@ pub(super) fn check(
             "retry_share",
             label,
             "make more calls with `repeat`, or write `attempts: 1` for no retry at all",
+        );
+    }
+    if !limits.poll_every.is_empty() && calls.iter().all(|call| call.job.is_none()) {
+        say(
+            "poll_every",
+            "nothing is asked after here".to_owned(),
+            "write the work as `job`, with a `query`, or remove it",
         );
     }
     let (backoff, cap) = (limits.backoff, limits.backoff_cap);

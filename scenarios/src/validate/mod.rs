@@ -11,9 +11,11 @@ mod columns;
 mod document;
 mod expect;
 mod forms;
+mod job;
 mod limits;
 mod listen;
 mod needs;
+mod polls;
 mod servers;
 mod step_checks;
 mod steps;
@@ -133,6 +135,7 @@ fn all_cases(
             columns: row.0.iter().map(|(column, _)| column.clone()).collect(),
             mentioned: BTreeSet::new(),
             call: None,
+            in_query: false,
             content_bytes: 0,
         };
         let seed = case_seed(seed, &case);

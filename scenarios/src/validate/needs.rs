@@ -31,6 +31,7 @@ const IMPLIED: &[(&str, &str)] = &[
         "resumes",
         "`cursor` of a `stream`, or `resumable` of a `call`,",
     ),
+    ("job", "`job`"),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -55,6 +56,7 @@ const IMPLIED: &[(&str, &str)] = &[
     ("breaker-open", "the limit `breaker_open`"),
     ("hedge-after", "the limit `hedge_after`"),
     ("error-body", "the limit `error_body`"),
+    ("poll-every", "the limit `poll_every`"),
 ];
 
 /// `needs`.
@@ -140,6 +142,9 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
     }
     if calls.iter().any(|call| call.stream.is_some()) {
         needs.insert(Ability::Streams);
+    }
+    if calls.iter().any(|call| call.job.is_some()) {
+        needs.insert(Ability::Job);
     }
     if calls
         .iter()

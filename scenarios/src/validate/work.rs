@@ -11,6 +11,8 @@ use crate::template::{Piece, Template};
 
 use crate::reading::{Reading, all_good, content, cursor, names};
 
+use super::job;
+
 /// Most calls of one case.
 pub(super) const MOST_CALLS: u64 = 1000;
 
@@ -162,7 +164,11 @@ impl Among {
     };
 }
 
-const BODY_AS: &[(&str, BodyAs)] = &[("buffer", BodyAs::Buffer), ("stream", BodyAs::Stream)];
+pub(super) const BODY_AS: &[(&str, BodyAs)] =
+    &[("buffer", BodyAs::Buffer), ("stream", BodyAs::Stream)];
+
+/// The forms of work, of which a scenario has one.
+pub(super) const FORMS: &[&str] = &["call", "calls", "stream", "job"];
 
 /// `call`.
 pub(super) fn call_kind() -> Kind {
@@ -180,7 +186,7 @@ pub(super) fn stream_kind() -> Kind {
 }
 
 /// The name of a method, `GET` where nothing is written.
-fn method_kind() -> Kind {
+pub(super) fn method_kind() -> Kind {
     names::method_kind().by_default("GET")
 }
 
@@ -191,7 +197,7 @@ fn at_kind() -> Kind {
     Kind::fits(SERVER)
 }
 
-fn url_kind() -> Kind {
+pub(super) fn url_kind() -> Kind {
     const IN_BRACES: &str = r"\{[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?\}";
     const USER: &str = r"(?:(?!IN_BRACES)[^/\s])*@";
     const REST: &str = r"(?:[/?][^\s\x00-\x1f\x7f-\x9f]*)?";
@@ -203,7 +209,10 @@ fn url_kind() -> Kind {
 
 /// Reads the calls; repeats are unrolled.
 pub(super) fn calls(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Vec<Call>> {
-    let (form, _, node) = document.one_of(&["call", "calls", "stream"], reading.out)?;
+    let (form, _, node) = document.one_of(FORMS, reading.out)?;
+    if form == "job" {
+        return job::job(node, reading).map(|call| vec![call]);
+    }
     if form == "stream" {
         let fields = node.fields(&STREAM, reading.out)?;
         let ends_with = fields.get("ends_with");
@@ -287,7 +296,7 @@ fn one_call(fields: &Fields<'_>, id: u32, among: Among, reading: &mut Reading<'_
     reading.call = Some(id);
     let request = match fields.one_of(&["url", "operation"], reading.out) {
         Some(("operation", ..)) => operation(fields, among.uploads, reading),
-        Some(_) => literal(fields, among.uploads, reading),
+        Some(_) => alone(fields, among.uploads, reading).and_then(|()| literal(fields, reading)),
         None => None,
     };
     let look_up = match among.uploads {
@@ -304,13 +313,19 @@ fn one_call(fields: &Fields<'_>, id: u32, among: Among, reading: &mut Reading<'_
         request: request?,
         look_up: all_good(look_up)?,
         stream: None,
+        job: None,
     })
 }
 
-fn literal(fields: &Fields<'_>, uploads: bool, reading: &mut Reading<'_>) -> Option<Request> {
+/// Refuses what only an operation can have.
+fn alone(fields: &Fields<'_>, uploads: bool, reading: &mut Reading<'_>) -> Option<()> {
     let keys = ["at", "size", "resumable"];
     let keys = if uploads { &keys[..] } else { &keys[..1] };
-    misplaced(fields, keys, "`operation`", reading)?;
+    misplaced(fields, keys, "`operation`", reading)
+}
+
+/// Exactly the request that is written.
+pub(super) fn literal(fields: &Fields<'_>, reading: &mut Reading<'_>) -> Option<Request> {
     let method = fields.get("method").map(|node| reading.method(node));
     let url = fields.get("url").and_then(|node| url(node, reading));
     let headers = fields.get("headers").map(|node| reading.headers(node));
@@ -447,7 +462,7 @@ fn at(node: &Node, reading: &mut Reading<'_>) -> Option<String> {
     None
 }
 
-fn url(node: &Node, reading: &mut Reading<'_>) -> Option<Template> {
+pub(super) fn url(node: &Node, reading: &mut Reading<'_>) -> Option<Template> {
     let template = reading.template(node, "`url`")?;
     let path = match &template.0[..] {
         [Piece::Url(_)] => Some(""),

@@ -157,6 +157,7 @@ pub(crate) fn call(method: &str, url: String) -> Call {
         stream_body: false,
         resumable: false,
         look_up: None,
+        job: None,
         stream: None,
         pause_ms: 0,
         group: 0,

@@ -167,6 +167,8 @@ pub(super) fn abilities_agree(
     let beyond = [
         (Ability::Cancels, "`cancels`", "reads its stdin meanwhile"),
         (Ability::Streams, "`streams`", "tells which events came"),
+        (Ability::Job, "`job`", "asks again"),
+        (Ability::PollEvery, "`poll-every`", "asks again"),
         (Ability::Layers, "`layers`", "reads their names"),
         (Ability::Jitter, "`jitter`", "reads a word"),
         (Ability::RetryShare, "`retry-share`", SEVERAL),

@@ -5,7 +5,7 @@ use scripted_servers::wire::RequestPoint;
 
 use crate::expected::Expected;
 use crate::matcher::Matcher;
-use crate::plan::{QueuePlan, Request, ServerPlan, StepPlan};
+use crate::plan::{Call, QueuePlan, Request, ServerPlan, StepPlan};
 use crate::target;
 
 use super::View;
@@ -57,7 +57,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         .calls
         .iter()
         .any(|call| matches!(call.request, Request::Operation { .. }));
-    let looks_up = view.plan.calls.iter().any(|call| call.look_up.is_some());
+    let asks_more = view.plan.calls.iter().any(Call::asks_more);
     let at_localhost = view.plan.calls.iter().any(|call| match &call.request {
         Request::Literal { url, .. } => url.is_at_localhost(),
         Request::Operation { .. } => false,
@@ -67,7 +67,7 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         Some(sends)
             if limits.hedge_after.is_none()
                 && !operations
-                && !looks_up
+                && !asks_more
                 && !at_localhost
                 && !view.plan.may_redirect()
                 && !view.has_stale_connections() =>

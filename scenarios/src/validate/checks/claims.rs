@@ -13,7 +13,7 @@ use crate::document::{Node, Value, ids};
 use crate::expected::Expected;
 use crate::faults::shown::{TOO_MUCH_FOR_KERNEL, WHOLE_IN_KERNEL};
 use crate::matcher::Matcher;
-use crate::plan::{Expectation, Request, ServerPlan};
+use crate::plan::{Call, Expectation, Request, ServerPlan};
 use crate::target;
 use crate::template::Bindings;
 use crate::verdict::{Level, Outcome};
@@ -147,7 +147,8 @@ fn nothing_to_compare(
         "expect something of each request alone, or let the client send more than once";
     let limits = &view.plan.limits;
     let alone = limits.sends() == Some(1) && limits.hedge_after.is_none();
-    let once = alone && !view.plan.may_redirect();
+    let asks_more = view.plan.calls.iter().any(Call::asks_more);
+    let once = alone && !asks_more && !view.plan.may_redirect();
     match &expectation.assertion {
         Assertion::Running(counts) => {
             let lasts = |name: &str| {

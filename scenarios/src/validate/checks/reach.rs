@@ -110,6 +110,11 @@ fn unmentioned_servers(view: &View<'_>, reading: &mut Reading<'_>) {
 
 /// The most content that a call sends; none where that is not known here.
 fn most_content(view: &View<'_>) -> Option<u64> {
+    let jobs = view.plan.calls.iter().filter_map(|call| call.job.as_ref());
+    let queries = jobs.map(|job| match &job.query.body {
+        None => Some(0),
+        Some(body) => body.length(),
+    });
     let contents = view.plan.calls.iter().map(|call| match &call.request {
         Request::Literal { body: None, .. } => Some(0),
         Request::Literal {
@@ -117,7 +122,7 @@ fn most_content(view: &View<'_>) -> Option<u64> {
         } => body.length(),
         Request::Operation { size, .. } => *size,
     });
-    let all = contents.collect::<Option<Vec<_>>>()?;
+    let all = contents.chain(queries).collect::<Option<Vec<_>>>()?;
     Some(all.into_iter().max().unwrap_or(0))
 }
 
