@@ -9,7 +9,6 @@ use scenarios::plan::{Jitter, Limits};
 use scenarios::resolve::ResolvedCall;
 
 use super::folder::CellFolder;
-use super::stage::Stage;
 use super::talk::Talk;
 use crate::client::command::{self, CommandCall, fill};
 use crate::client::protocol::{Conversation, work_line};
@@ -28,15 +27,22 @@ pub(super) struct Assignment {
     pub(super) can_finish: bool,
 }
 
-/// The client's assignment in this cell.
+/// A process's place in its cell.
+#[derive(Clone, Copy)]
+pub(super) struct Desk<'a> {
+    pub(super) folder: &'a CellFolder,
+    /// Its number, from 1.
+    pub(super) process: u32,
+}
+
+/// The assignment of a process of the client, which makes these calls.
 pub(super) fn assign(
     job: &CellJob,
     wirefault: &Path,
-    folder: &CellFolder,
-    stage: &Stage,
+    desk: Desk<'_>,
+    calls: Vec<ResolvedCall>,
 ) -> Result<Assignment, String> {
     let manifest = &job.client.manifest;
-    let calls = stage.calls(&job.plan, manifest);
     let limits = &job.plan.limits;
     match &manifest.start {
         Start::Adapter(args) => {
@@ -44,9 +50,9 @@ pub(super) fn assign(
             for defect in &job.client.defects {
                 args.extend(["--defect".to_owned(), defect.clone()]);
             }
-            by_protocol(args, calls, limits, folder)
+            by_protocol(args, calls, limits, desk)
         }
-        Start::Command(line) => by_command(line, manifest, wirefault, calls, limits, folder),
+        Start::Command(line) => by_command(line, manifest, wirefault, calls, limits, desk),
     }
     .map_err(|error| format!("the work cannot be handed over: {error}"))
 }
@@ -65,13 +71,10 @@ fn by_protocol(
     args: Vec<String>,
     calls: Vec<ResolvedCall>,
     limits: &Limits,
-    folder: &CellFolder,
+    desk: Desk<'_>,
 ) -> io::Result<Assignment> {
     let conversation = Conversation::about(calls.iter().map(|call| call.id));
-    let calls: io::Result<Vec<_>> = calls
-        .into_iter()
-        .map(|call| in_work(call, folder))
-        .collect();
+    let calls: io::Result<Vec<_>> = calls.into_iter().map(|call| in_work(call, desk)).collect();
     let work = protocol::Work {
         protocol: protocol::VERSION,
         calls: calls?,
@@ -88,12 +91,12 @@ fn by_protocol(
     })
 }
 
-fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call> {
+fn in_work(call: ResolvedCall, desk: Desk<'_>) -> io::Result<protocol::Call> {
     let body = call.body.map(|body| match String::from_utf8(body) {
         Ok(text) if text.len() <= LONGEST_TEXT => Ok(Body::Text(text)),
         other => {
             let bytes = other.map_or_else(|error| error.into_bytes(), String::into_bytes);
-            let path = folder.body(call.id);
+            let path = desk.folder.body(desk.process, call.id);
             std::fs::write(&path, bytes)?;
             Ok::<_, io::Error>(Body::File(path.to_string_lossy().into_owned()))
         }
@@ -169,7 +172,7 @@ fn by_command(
     wirefault: &Path,
     calls: Vec<ResolvedCall>,
     limits: &Limits,
-    folder: &CellFolder,
+    desk: Desk<'_>,
 ) -> io::Result<Assignment> {
     let [call] = &calls[..] else {
         let count = calls.len();
@@ -177,7 +180,8 @@ fn by_command(
             "a command makes one call, and the work has {count}"
         )));
     };
-    let (body_file, output) = (folder.body(call.id), folder.output());
+    let Desk { folder, process } = desk;
+    let (body_file, output) = (folder.body(process, call.id), folder.output(process));
     std::fs::write(&body_file, call.body.as_deref().unwrap_or_default())?;
     let mut line = line.clone();
     line.args = adapter(&line.args, manifest, wirefault).map_err(io::Error::other)?;
