@@ -17,8 +17,20 @@ pub struct Entry {
     pub n: u64,
     /// Microseconds since the cell began.
     pub at_us: u64,
+    /// Which process of the client it is of, from 1. Other than 1 only in a fleet.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub process: u32,
     /// What happened.
     pub event: Event,
+}
+
+fn first() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_first(process: &u32) -> bool {
+    *process == 1
 }
 
 /// Who saw it.

@@ -81,6 +81,8 @@ pub enum FindingName {
     NotCancelled,
     /// More requests open at once than allowed.
     TooManyInFlight,
+    /// Processes that failed together came back together.
+    InStep,
     /// The client said of a call what was not so, or not in time.
     FalseProgress,
 }

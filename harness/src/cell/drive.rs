@@ -1,11 +1,14 @@
-//! Runs one client through its cell: hands over the work, listens, decides by
-//! [`Ending`] when it is over, and sees that nothing of it is left.
+//! Runs the processes of a client through their cell: hands over the work, listens,
+//! decides by [`Ending`] when it is over, and sees that nothing of them is left. Each
+//! process has a driver; what they know of each other is in [`Together`].
 //!
 //! Everything seen goes into the evidence; nothing is judged here. All waiting
 //! is on the cell's clock or on facts.
 
 mod orders;
+mod ready;
 mod statuses;
+mod together;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -27,12 +30,19 @@ use crate::cell::evidence::{EvidenceLog, Signals};
 use crate::client::protocol::control_line;
 use crate::launch::{Launcher, Status, Stdin, Watch};
 use crate::run::{Interrupt, Slot};
+use ready::Ready;
+use together::Stand;
+pub(super) use together::Together;
 
-/// One client's way through a cell.
+/// One process's way through a cell.
 pub(super) struct Errand<'a> {
+    /// Its number, from 1.
+    pub(super) process: u32,
+    /// It and the others.
+    pub(super) together: &'a Together<'a>,
     /// The launcher that has been started for it.
     pub(super) launcher: Launcher,
-    pub(super) args: &'a [String],
+    pub(super) args: Vec<String>,
     pub(super) stdin: Stdin,
     /// Its way into virtual time.
     pub(super) door: Option<OwnedFd>,
@@ -48,15 +58,10 @@ pub(super) struct Errand<'a> {
     /// Whether its waiting takes no time, so that it keeps the processor.
     pub(super) keeps_slot: bool,
     pub(super) interrupt: &'a Interrupt,
-    /// Called when the client is handed its work, with the time of that: for a
-    /// command, which has it from the start, the time of its start.
-    pub(super) handed_over: &'a dyn Fn(Duration),
     /// Called before the client is killed because of what was counted.
     pub(super) stopping: &'a dyn Fn(),
-    /// Called in the moment in which the client is known to have ended, with
-    /// the time at which it did. May block while the servers read out what it
-    /// has left.
-    pub(super) client_ended: &'a dyn Fn(Duration),
+    /// Called with the id of the process when its end was seen.
+    pub(super) end_seen: &'a dyn Fn(u32),
 }
 
 /// How an errand ended.
@@ -77,13 +82,44 @@ pub(super) enum Ended {
     Broken,
 }
 
-/// Runs the client to its end. With it comes its launcher, which is waited for
-/// when dropped.
-pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
-    let _part = errand.clock.take_part();
+/// Runs all processes of the client to their ends. With them come their launchers,
+/// which are waited for when dropped.
+pub(super) async fn drive_all(
+    errands: Vec<Errand<'_>>,
+    clock: &dyn Clock,
+) -> io::Result<(Ended, Vec<Watch>)> {
+    let _part = clock.take_part();
+    let drives = errands.into_iter().map(|errand| async {
+        let together = errand.together;
+        let driven = drive(errand).await;
+        if !matches!(driven, Ok((Ended::Ran(_) | Ended::Interrupted, _))) {
+            together.break_off();
+        }
+        driven
+    });
+    let mut all = Vec::new();
+    let mut watches = Vec::new();
+    let mut failed = None;
+    for driven in together::all(drives).await {
+        match driven {
+            Ok((ended, watch)) => {
+                all.push(ended);
+                watches.push(watch);
+            }
+            Err(error) => failed = Some(error),
+        }
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok((together::ended(all), watches)),
+    }
+}
+
+/// Runs one process to its end.
+async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
     let with_launcher = Some(errand.clock.busy());
     let launcher = errand.launcher;
-    let launched = launcher.launch(errand.args, errand.stdin, errand.door)?;
+    let launched = launcher.launch(&errand.args, errand.stdin, errand.door)?;
     let now = errand.clock.now();
     let driver = Driver {
         args: errand.args,
@@ -91,9 +127,11 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         log: errand.log,
         clock: errand.clock,
         interrupt: errand.interrupt,
-        handed_over: errand.handed_over,
+        process: errand.process,
+        together: errand.together,
+        news: errand.together.stand(),
         stopping: errand.stopping,
-        client_ended: errand.client_ended,
+        end_seen: errand.end_seen,
         ending: Ending::starting(errand.patience, now),
         signals: errand.log.signals(),
         processors: Processors::new(errand.slot, errand.keeps_slot),
@@ -103,10 +141,14 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         stderr: Output::new(launched.stderr, Kept::create(&errand.stderr)?),
         until: now,
         heard_at: now,
-        complete: None,
+        ready: None,
+        has_work: false,
+        pid: None,
+        complete: false,
         ended_at: None,
         killed: false,
         interrupted: false,
+        broken_off: false,
         ordered: false,
     };
     let mut watch = launched.watch;
@@ -115,14 +157,17 @@ pub(super) async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
 }
 
 struct Driver<'a> {
-    args: &'a [String],
+    args: Vec<String>,
     talk: Talk,
     log: &'a EvidenceLog,
     clock: &'a dyn Clock,
     interrupt: &'a Interrupt,
-    handed_over: &'a dyn Fn(Duration),
+    process: u32,
+    together: &'a Together<'a>,
+    /// How it stands with all processes.
+    news: watch::Receiver<Stand>,
     stopping: &'a dyn Fn(),
-    client_ended: &'a dyn Fn(Duration),
+    end_seen: &'a dyn Fn(u32),
     ending: Ending,
     signals: watch::Receiver<Signals>,
     processors: Processors,
@@ -135,12 +180,18 @@ struct Driver<'a> {
     until: Duration,
     /// When the client printed what was heard last, or was started.
     heard_at: Duration,
-    /// When the last report came.
-    complete: Option<Duration>,
+    /// Until it is known to be ready for its work, where others wait for that.
+    ready: Option<Ready>,
+    has_work: bool,
+    pid: Option<u32>,
+    /// Whether the last report has come.
+    complete: bool,
     /// When the client ended, while what it left is looked at.
     ended_at: Option<Duration>,
     killed: bool,
     interrupted: bool,
+    /// Another process can not be run, so that this one is ended.
+    broken_off: bool,
     /// Whether the order to cancel was given, or came too late.
     ordered: bool,
 }
@@ -152,6 +203,7 @@ enum Woken {
     Stderr(io::Result<usize>),
     Sent(io::Result<usize>),
     Signals,
+    News,
     Time,
     Interrupt,
 }
@@ -162,6 +214,8 @@ impl Driver<'_> {
             if self.clock.now() >= self.until {
                 self.processors.look(self.clock.now());
             }
+            self.look_whether_ready();
+            self.begin_with_all();
             let facts = self.facts();
             let until = match self.ending.next(self.clock.now(), &facts) {
                 Act::WaitUntil(until) => until,
@@ -181,6 +235,8 @@ impl Driver<'_> {
                 Act::Abandon => return self.broken(launcher, "does not answer"),
             };
             self.until = until;
+            let look = self.ready.as_ref().map(Ready::next_look);
+            let until = look.map_or(until, |look| look.min(until));
             let until = self.order()?.map_or(until, |order| order.min(until));
             match self.wait(launcher, until).await? {
                 Woken::Status(None) => {
@@ -200,15 +256,26 @@ impl Driver<'_> {
                 Woken::Sent(sent) => self.stdin.sent(sent),
                 Woken::Signals => self.look_at_contact(),
                 Woken::Time => self.processors.look(self.clock.now()),
+                Woken::News => {
+                    if self.news.borrow_and_update().broken && !self.broken_off {
+                        self.broken_off = true;
+                        self.kill(launcher);
+                    }
+                }
                 Woken::Interrupt => {
                     self.interrupted = true;
                     self.error("the run was interrupted".to_owned());
-                    self.ending.going(self.clock.now());
-                    self.with_launcher = Some(self.clock.busy());
-                    launcher.kill();
+                    self.kill(launcher);
                 }
             }
         }
+    }
+
+    /// Has the process killed, for reasons that are not its own.
+    fn kill(&mut self, launcher: &Watch) {
+        self.ending.going(self.clock.now());
+        self.with_launcher = Some(self.clock.busy());
+        launcher.kill();
     }
 
     async fn wait(&mut self, launcher: &mut Watch, until: Duration) -> io::Result<Woken> {
@@ -220,6 +287,7 @@ impl Driver<'_> {
             biased;
             () = self.interrupt.raised(), if !self.interrupted => Woken::Interrupt,
             _ = self.signals.changed() => Woken::Signals,
+            _ = self.news.changed() => Woken::News,
             sent = self.stdin.send() => Woken::Sent(sent),
             read = self.stdout.read() => Woken::Stdout(read),
             read = self.stderr.read() => Woken::Stderr(read),
@@ -231,7 +299,7 @@ impl Driver<'_> {
 
     fn facts(&self) -> Facts {
         Facts {
-            complete: self.complete,
+            complete: self.together.all_complete(),
             last_traffic: self.log.last_traffic(),
             at_work: self.processors.at_work(),
             starved: self.processors.starved(),
@@ -261,14 +329,15 @@ impl Driver<'_> {
         let at = printed.min(self.ended_at.unwrap_or(Duration::MAX));
         self.heard_at = at.max(self.heard_at);
         for event in events {
-            self.log.client_at(self.heard_at, event);
+            self.log.process_at(self.process, self.heard_at, event);
         }
         if reported && self.processors.sample() {
             self.tell(self.processors.run_delay());
         }
-        if self.complete.is_none() && self.talk.is_complete() {
+        if !self.complete && self.talk.is_complete() {
             let now = self.clock.now();
-            self.complete = Some(now);
+            self.complete = true;
+            self.together.complete(now);
             self.processors.watch(now);
         }
     }
@@ -284,7 +353,9 @@ impl Driver<'_> {
     }
 
     fn look_at_contact(&mut self) {
-        if self.signals.borrow_and_update().contact {
+        // Of several processes, nobody knows which one it was.
+        let contact = self.signals.borrow_and_update().contact;
+        if contact && self.together.is_one() {
             self.processors.waits();
         }
     }
@@ -297,6 +368,6 @@ impl Driver<'_> {
     /// before that.
     fn tell(&self, event: ClientEvent) {
         let at = self.ended_at.unwrap_or(Duration::MAX);
-        self.log.client_at(at, event);
+        self.log.process_at(self.process, at, event);
     }
 }

@@ -26,6 +26,9 @@ const LONGEST_STARVED: Duration = Duration::from_secs(30);
 /// Time that starting a program, or killing it, may take the launcher.
 const LAUNCHER_PATIENCE: Duration = Duration::from_secs(15);
 
+/// Time that others may take beyond that until they are ready for their work.
+const OTHERS_PATIENCE: Duration = Duration::from_secs(60);
+
 /// What is known when the next act is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
@@ -98,6 +101,11 @@ impl Ending {
             patience,
             state: State::Starting(now),
         }
+    }
+
+    /// The program runs, and has its work when others run as well.
+    pub(super) fn waits_for_others(&mut self, now: Duration) {
+        self.state = State::Starting(now + OTHERS_PATIENCE);
     }
 
     /// The program runs and is handed its work.

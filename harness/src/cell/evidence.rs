@@ -82,13 +82,18 @@ impl EvidenceLog {
     /// As [`EvidenceLog::client`], for what is known to have happened at a time
     /// that is over by now. Entries keep the order in which they were written.
     pub fn client_at(&self, at: Duration, event: ClientEvent) {
+        self.process_at(1, at, event);
+    }
+
+    /// As [`EvidenceLog::client_at`], of one process of a fleet.
+    pub fn process_at(&self, process: u32, at: Duration, event: ClientEvent) {
         let mut state = self.state();
         let at = at.min(self.now());
         if event == ClientEvent::Work {
             state.watch.has_work(at);
             self.show(&state);
         }
-        state.push(at, Event::Client(event));
+        state.push(at, process, Event::Client(event));
         state.write();
     }
 
@@ -139,7 +144,7 @@ impl Record for EvidenceLog {
         let now = self.now();
         let counted = state.traffic.count(&event, now);
         let due = state.watch.sees(&event, now);
-        state.push(now, Event::Server(event));
+        state.push(now, 1, Event::Server(event));
         if counted || due {
             self.show(&state);
         }
@@ -151,11 +156,12 @@ impl Record for EvidenceLog {
 }
 
 impl State {
-    fn push(&mut self, at: Duration, event: Event) {
+    fn push(&mut self, at: Duration, process: u32, event: Event) {
         self.count += 1;
         let entry = Entry {
             n: self.count,
             at_us: u64::try_from(at.as_micros()).unwrap_or(u64::MAX),
+            process,
             event,
         };
         match write_entry(&entry, &mut self.unwritten) {

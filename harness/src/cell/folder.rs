@@ -54,16 +54,23 @@ pub struct NotRun {
 
 /// Paths in the folder of one cell.
 #[derive(Clone, Debug)]
-pub(super) struct CellFolder(PathBuf);
+pub(super) struct CellFolder {
+    path: PathBuf,
+    /// How many processes work in it, each in a folder of its own.
+    processes: u32,
+}
 
 impl CellFolder {
     /// The folder with this path, which need not be there.
     pub(super) fn at(path: &Path) -> Self {
-        Self(path.to_owned())
+        Self {
+            path: path.to_owned(),
+            processes: 1,
+        }
     }
 
-    /// Makes the fresh folder of a cell in the run's folder.
-    pub(super) fn create(run: &Path, id: &str) -> io::Result<Self> {
+    /// Makes the fresh folder of a cell with so many processes in the run's folder.
+    pub(super) fn create(run: &Path, id: &str, processes: u32) -> io::Result<Self> {
         if !is_plain(id) {
             return Err(io::Error::other(format!(
                 "the id `{}` is not a plain name",
@@ -73,59 +80,70 @@ impl CellFolder {
         // Programs are started in it, and need its path whole.
         let path = std::path::absolute(run)?.join("cells").join(id);
         std::fs::create_dir(&path)?;
-        let folder = Self(path);
-        std::fs::create_dir(folder.scratch())?;
+        let folder = Self { path, processes };
+        for process in 1..=processes {
+            std::fs::create_dir(folder.scratch(process))?;
+        }
         Ok(folder)
     }
 
     /// `cell.json`.
     pub(super) fn record(&self) -> PathBuf {
-        self.0.join(RECORD)
+        self.path.join(RECORD)
     }
 
     /// `events.jsonl`.
     pub(super) fn events(&self) -> PathBuf {
-        self.0.join("events.jsonl")
+        self.path.join("events.jsonl")
     }
 
     /// `verdict.json`.
     pub(super) fn verdict(&self) -> PathBuf {
-        self.0.join(VERDICT)
+        self.path.join(VERDICT)
     }
 
-    /// What the client printed.
-    pub(super) fn stdout(&self) -> PathBuf {
-        self.0.join("stdout")
+    /// What is of one process: the first has the plain name, the others their number
+    /// behind it.
+    fn of_process(&self, name: &str, process: u32) -> PathBuf {
+        match process {
+            1 => self.path.join(name),
+            number => self.path.join(format!("{name}-{number}")),
+        }
     }
 
-    /// What the client complained of.
-    pub(super) fn stderr(&self) -> PathBuf {
-        self.0.join("stderr")
+    /// What a process of the client printed.
+    pub(super) fn stdout(&self, process: u32) -> PathBuf {
+        self.of_process("stdout", process)
     }
 
-    /// The folder that the client works in, and is at home in.
-    pub(super) fn scratch(&self) -> PathBuf {
-        self.0.join("scratch")
+    /// What it complained of.
+    pub(super) fn stderr(&self, process: u32) -> PathBuf {
+        self.of_process("stderr", process)
     }
 
-    /// The file with the content of a call.
-    pub(super) fn body(&self, call: u32) -> PathBuf {
-        self.scratch().join(format!("body-{call}"))
+    /// The folder that it works in, and is at home in.
+    pub(super) fn scratch(&self, process: u32) -> PathBuf {
+        self.of_process("scratch", process)
+    }
+
+    /// The file with the content of one of its calls.
+    pub(super) fn body(&self, process: u32, call: u32) -> PathBuf {
+        self.scratch(process).join(format!("body-{call}"))
     }
 
     /// The file with the content of a job's queries.
-    pub(super) fn query_body(&self, call: u32) -> PathBuf {
-        self.scratch().join(format!("query-{call}"))
+    pub(super) fn query_body(&self, process: u32, call: u32) -> PathBuf {
+        self.scratch(process).join(format!("query-{call}"))
     }
 
     /// The file that a command saves the answer's content in.
-    pub(super) fn output(&self) -> PathBuf {
-        self.scratch().join("output")
+    pub(super) fn output(&self, process: u32) -> PathBuf {
+        self.scratch(process).join("output")
     }
 
-    /// The client's whole environment: what it needs to be found and to speak,
+    /// A process's whole environment: what it needs to be found and to speak,
     /// a home of its own, and no way to a proxy or a cloud.
-    pub(super) fn environment(&self) -> Vec<(&'static str, OsString)> {
+    pub(super) fn environment(&self, process: u32) -> Vec<(&'static str, OsString)> {
         let inherited = |name, default: &str| {
             let value = std::env::var_os(name).unwrap_or_else(|| default.into());
             (name, value)
@@ -134,8 +152,8 @@ impl CellFolder {
         vec![
             inherited("PATH", "/usr/local/bin:/usr/bin:/bin"),
             inherited("LANG", "C.UTF-8"),
-            ("HOME", self.scratch().into()),
-            ("TMPDIR", self.scratch().into()),
+            ("HOME", self.scratch(process).into()),
+            ("TMPDIR", self.scratch(process).into()),
             fixed("AWS_EC2_METADATA_DISABLED", "true"),
             fixed("NO_GCE_CHECK", "true"),
             fixed("NO_COLOR", "1"),
@@ -146,8 +164,10 @@ impl CellFolder {
     /// Removes what only the client needed. It may have made folders that we
     /// may not empty; they prove nothing, and stay.
     pub(super) fn remove_scratch(&self) {
-        if let Err(error) = std::fs::remove_dir_all(self.scratch()) {
-            tracing::debug!(%error, "a client's scratch folder stays");
+        for process in 1..=self.processes {
+            if let Err(error) = std::fs::remove_dir_all(self.scratch(process)) {
+                tracing::debug!(%error, "a client's scratch folder stays");
+            }
         }
     }
 }
@@ -171,7 +191,7 @@ mod tests {
         for id in [
             "", ".", "..", "../x", "a/b", "/tmp/x", "a\0b", "a b", ".hidden",
         ] {
-            assert!(CellFolder::create(run.path(), id).is_err(), "{id:?}");
+            assert!(CellFolder::create(run.path(), id, 1).is_err(), "{id:?}");
         }
         assert_eq!(
             std::fs::read_dir(run.path().join("cells")).unwrap().count(),
@@ -183,15 +203,28 @@ mod tests {
     fn a_folder_that_is_there_is_not_used_again() {
         let run = tempfile::TempDir::new().unwrap();
         std::fs::create_dir(run.path().join("cells")).unwrap();
-        CellFolder::create(run.path(), "a").unwrap();
-        let again = CellFolder::create(run.path(), "a").unwrap_err();
+        CellFolder::create(run.path(), "a", 1).unwrap();
+        let again = CellFolder::create(run.path(), "a", 1).unwrap_err();
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn each_process_has_files_of_its_own_and_its_folder_goes() {
+        let run = tempfile::TempDir::new().unwrap();
+        std::fs::create_dir(run.path().join("cells")).unwrap();
+        let folder = CellFolder::create(run.path(), "a", 3).unwrap();
+        let scratch: std::collections::BTreeSet<_> = (1..=3).map(|at| folder.scratch(at)).collect();
+        assert!(scratch.len() == 3 && scratch.iter().all(|path| path.is_dir()));
+        assert_eq!(folder.stdout(1).file_name().unwrap(), "stdout");
+        assert_eq!(folder.stdout(2).file_name().unwrap(), "stdout-2");
+        folder.remove_scratch();
+        assert!(!scratch.iter().any(|path| path.exists()));
     }
 
     #[test]
     fn the_environment_holds_no_proxy_and_a_home_inside_the_cell() {
         let folder = CellFolder::at(Path::new("/run/cells/a"));
-        let environment = folder.environment();
+        let environment = folder.environment(1);
         let names: Vec<&str> = environment.iter().map(|(name, _)| *name).collect();
         assert_eq!(
             names,

@@ -28,13 +28,13 @@ use scenarios::judge;
 use scenarios::verdict::{CellVerdict, Verdict};
 use scripted_servers::clock::Clock;
 
-use self::drive::{Ended, Errand, drive};
+use self::drive::{Ended, Errand, Together, drive_all};
 use self::ending::Patience;
 use self::evidence::{Entries, EvidenceLog, ReadError};
 use self::folder::CellFolder;
 use self::stage::{Stage, Unset};
 use self::time::CellTime;
-use self::work::Assignment;
+use self::work::{Assignment, Desk};
 use crate::launch::{Launcher, Watch};
 use crate::run::{CellDone, CellJob, HarnessError, RunOptions, Slot};
 
@@ -45,13 +45,13 @@ pub use self::folder::{CellRecord, NotRun, RECORD, VERDICT};
 /// launcher's own end, and the client's scratch folder. Done when dropped.
 #[derive(Default)]
 pub(crate) struct Remains {
-    watch: Option<Watch>,
+    watches: Vec<Watch>,
     folder: Option<CellFolder>,
 }
 
 impl Drop for Remains {
     fn drop(&mut self) {
-        drop(self.watch.take());
+        self.watches.clear();
         if let Some(folder) = &self.folder {
             folder.remove_scratch();
         }
@@ -67,7 +67,7 @@ pub(crate) fn run_cell(
     // Launcher, servers and tracer are started from here.
     crate::priority::this_thread_first();
     let mut remains = Remains::default();
-    let judged = match CellFolder::create(&options.folder, &job.id) {
+    let judged = match CellFolder::create(&options.folder, &job.id, job.plan.fleet) {
         Ok(folder) => {
             remains.folder = Some(folder.clone());
             run_in(&folder, job, options, slot, &mut remains)
@@ -103,7 +103,11 @@ fn run_in(
 ) -> Option<(CellVerdict, Option<Time>)> {
     let not_run = |reason| Some((judge::not_run(&job.plan, Verdict::Error, reason), None));
     // First, as it takes longest to be ready.
-    let launcher = Launcher::start(&options.wirefault, &folder.environment(), &folder.scratch());
+    let launchers = (1..=job.plan.fleet).map(|process| {
+        let environment = folder.environment(process);
+        Launcher::start(&options.wirefault, &environment, &folder.scratch(process))
+    });
+    let launchers: io::Result<Vec<_>> = launchers.collect();
     let mut record = record_of(job);
     let real_time = real_time(job, options);
     let time = match time_of(job, real_time.is_some()) {
@@ -128,7 +132,7 @@ fn run_in(
         clock,
         log: log.clone(),
     };
-    let ended = unwind(|| cell.run(launcher, slot, &time, &mut remains.watch));
+    let ended = unwind(|| cell.run(launchers, slot, &time, &mut remains.watches));
     record.time = real_time.map(Time::Real);
     if let Some(told) = time.end(&ended, job.plan.deadline) {
         record.time = Some(Time::from(&told));
@@ -281,12 +285,13 @@ struct Cell<'a> {
 impl Cell<'_> {
     fn run(
         &self,
-        launcher: io::Result<Launcher>,
+        launchers: io::Result<Vec<Launcher>>,
         slot: Slot,
         time: &CellTime,
-        watch: &mut Option<Watch>,
+        watches: &mut Vec<Watch>,
     ) -> Result<Ended, String> {
-        let launcher = launcher.map_err(|error| format!("no launcher can be started: {error}"))?;
+        let launchers =
+            launchers.map_err(|error| format!("no launcher can be started: {error}"))?;
         let plan = &self.job.plan;
         let manifest = &self.job.client.manifest;
         let stage = match Stage::set(plan, manifest, self.clock.clone(), self.log.clone()) {
@@ -298,56 +303,79 @@ impl Cell<'_> {
                 return Ok(Ended::NotStarted { missing, reason });
             }
         };
-        let ended = self.run_client(launcher, &stage, slot, time);
+        let ended = self.run_client(launchers, &stage, slot, time);
         // Whatever happened, the servers' side is brought to its end.
         let closed = stage.close();
         let (ended, left) = ended?;
-        *watch = Some(left);
+        *watches = left;
         closed?;
         Ok(ended)
     }
 
     fn run_client(
         &self,
-        launcher: Launcher,
+        launchers: Vec<Launcher>,
         stage: &Stage,
         slot: Slot,
         time: &CellTime,
-    ) -> Result<(Ended, Watch), String> {
-        let Assignment {
-            args,
-            talk,
-            stdin,
-            can_finish,
-        } = work::assign(self.job, &self.options.wirefault, self.folder, stage)?;
+    ) -> Result<(Ended, Vec<Watch>), String> {
+        let plan = &self.job.plan;
         let own = |error: io::Error| format!("the client cannot be run: {error}");
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(own)?;
-        let errand = Errand {
-            launcher,
-            args: &args,
-            stdin,
-            door: time.door().map_err(own)?,
-            talk,
-            patience: Patience {
-                deadline: self.job.plan.deadline,
-                quiet: self.job.plan.quiet,
-                can_finish,
-            },
-            log: &self.log,
+        // Pipes are made for the runtime that is at work.
+        let _here = runtime.enter();
+        let together = Together {
+            processes: plan.fleet,
             clock: &*self.clock,
-            stdout: self.folder.stdout(),
-            stderr: self.folder.stderr(),
-            slot,
-            keeps_slot: time.is_virtual(),
-            interrupt: &self.options.interrupt,
             handed_over: &|at| stage.work_handed_over_at(at),
-            stopping: &|| stage.stopping(),
             client_ended: &|at| stage.client_ended(at),
+            stand: tokio::sync::watch::Sender::default(),
         };
-        runtime.block_on(drive(errand)).map_err(own)
+        let stopping = || stage.stopping();
+        let end_seen = |pid| time.end_seen(pid);
+        let mut calls = stage.calls(plan, &self.job.client.manifest).into_iter();
+        let mut errands = Vec::new();
+        let slots = slot.parts(plan.fleet);
+        for ((launcher, slot), process) in launchers.into_iter().zip(slots).zip(1..) {
+            let folder = self.folder;
+            let calls: Vec<_> = calls.by_ref().take(plan.calls_each()).collect();
+            let desk = Desk { folder, process };
+            let Assignment {
+                args,
+                talk,
+                stdin,
+                can_finish,
+            } = work::assign(self.job, &self.options.wirefault, desk, calls)?;
+            errands.push(Errand {
+                process,
+                together: &together,
+                launcher,
+                args,
+                stdin,
+                door: time.door().map_err(own)?,
+                talk,
+                patience: Patience {
+                    deadline: plan.deadline,
+                    quiet: plan.quiet,
+                    can_finish,
+                },
+                log: &self.log,
+                clock: &*self.clock,
+                stdout: folder.stdout(process),
+                stderr: folder.stderr(process),
+                slot,
+                keeps_slot: time.is_virtual(),
+                interrupt: &self.options.interrupt,
+                stopping: &stopping,
+                end_seen: &end_seen,
+            });
+        }
+        runtime
+            .block_on(drive_all(errands, &*self.clock))
+            .map_err(own)
     }
 }
 

@@ -121,6 +121,11 @@ impl Processors {
         self.next_look = goes_on.then_some(now + IDLE_CHECK);
     }
 
+    /// Whether the client runs just now, wants to, or waits for a disk.
+    pub(super) fn wants_to_run(&self) -> bool {
+        self.pid.is_some_and(|pid| Usage::of_tree(pid).wants_to_run)
+    }
+
     /// Reads the run delay of every thread that there is now. Tells whether the
     /// client could be read: one that has just ended can not, and is not known to
     /// have had none.

@@ -37,6 +37,7 @@ impl CellTime {
         let time = VirtualTime::begin();
         let mut options = Options::default();
         options.soft_threads = soft_threads.to_vec();
+        options.waits_for_seen_ends = true;
         let tracer = Tracer::start(time.clone(), options, |doubt| {
             tracing::warn!(%doubt, "virtual time");
         })?;
@@ -64,6 +65,14 @@ impl CellTime {
         let (gate, door) = gate()?;
         tracer.admit(gate);
         Ok(Some(door))
+    }
+
+    /// The end of this program was seen. Until then time does not jump: what others wait
+    /// for may hang on it.
+    pub(super) fn end_seen(&self, pid: u32) {
+        if let Self::Virtual(_, tracer) = self {
+            tracer.end_seen(pid);
+        }
     }
 
     /// Ends the time, when nobody waits for it any more: what became of it, in a

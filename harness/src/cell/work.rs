@@ -10,7 +10,6 @@ use scenarios::resolve::{ResolvedCall, ResolvedJob};
 use scripted_servers::models::events::Cursor;
 
 use super::folder::CellFolder;
-use super::stage::Stage;
 use super::talk::Talk;
 use crate::client::command::{self, CommandCall, fill};
 use crate::client::protocol::{Conversation, work_line};
@@ -29,15 +28,22 @@ pub(super) struct Assignment {
     pub(super) can_finish: bool,
 }
 
-/// The client's assignment in this cell.
+/// A process's place in its cell.
+#[derive(Clone, Copy)]
+pub(super) struct Desk<'a> {
+    pub(super) folder: &'a CellFolder,
+    /// Its number, from 1.
+    pub(super) process: u32,
+}
+
+/// The assignment of a process of the client, which makes these calls.
 pub(super) fn assign(
     job: &CellJob,
     wirefault: &Path,
-    folder: &CellFolder,
-    stage: &Stage,
+    desk: Desk<'_>,
+    calls: Vec<ResolvedCall>,
 ) -> Result<Assignment, String> {
     let manifest = &job.client.manifest;
-    let calls = stage.calls(&job.plan, manifest);
     let limits = &job.plan.limits;
     match &manifest.start {
         Start::Adapter(args) => {
@@ -45,9 +51,9 @@ pub(super) fn assign(
             for defect in &job.client.defects {
                 args.extend(["--defect".to_owned(), defect.clone()]);
             }
-            by_protocol(args, calls, limits, folder)
+            by_protocol(args, calls, limits, desk)
         }
-        Start::Command(line) => by_command(line, manifest, wirefault, calls, limits, folder),
+        Start::Command(line) => by_command(line, manifest, wirefault, calls, limits, desk),
     }
     .map_err(|error| format!("the work cannot be handed over: {error}"))
 }
@@ -66,13 +72,10 @@ fn by_protocol(
     args: Vec<String>,
     calls: Vec<ResolvedCall>,
     limits: &Limits,
-    folder: &CellFolder,
+    desk: Desk<'_>,
 ) -> io::Result<Assignment> {
     let conversation = Conversation::about(calls.iter().map(|call| call.id));
-    let calls: io::Result<Vec<_>> = calls
-        .into_iter()
-        .map(|call| in_work(call, folder))
-        .collect();
+    let calls: io::Result<Vec<_>> = calls.into_iter().map(|call| in_work(call, desk)).collect();
     let work = protocol::Work {
         protocol: protocol::VERSION,
         calls: calls?,
@@ -89,9 +92,14 @@ fn by_protocol(
     })
 }
 
-fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call> {
-    let body = call.body.map(|body| content(body, &folder.body(call.id)));
-    let job = call.job.map(|job| in_job(job, &folder.query_body(call.id)));
+fn in_work(call: ResolvedCall, desk: Desk<'_>) -> io::Result<protocol::Call> {
+    let (folder, process) = (desk.folder, desk.process);
+    let body = call
+        .body
+        .map(|body| content(body, &folder.body(process, call.id)));
+    let job = call
+        .job
+        .map(|job| in_job(job, &folder.query_body(process, call.id)));
     Ok(protocol::Call {
         id: call.id,
         operation: call.operation.and_then(word),
@@ -201,7 +209,7 @@ fn by_command(
     wirefault: &Path,
     calls: Vec<ResolvedCall>,
     limits: &Limits,
-    folder: &CellFolder,
+    desk: Desk<'_>,
 ) -> io::Result<Assignment> {
     let [call] = &calls[..] else {
         let count = calls.len();
@@ -209,7 +217,8 @@ fn by_command(
             "a command makes one call, and the work has {count}"
         )));
     };
-    let (body_file, output) = (folder.body(call.id), folder.output());
+    let Desk { folder, process } = desk;
+    let (body_file, output) = (folder.body(process, call.id), folder.output(process));
     std::fs::write(&body_file, call.body.as_deref().unwrap_or_default())?;
     let mut line = line.clone();
     line.args = adapter(&line.args, manifest, wirefault).map_err(io::Error::other)?;

@@ -36,6 +36,7 @@ pub(crate) fn plan() -> Plan {
         seed: 1,
         servers: vec![server()],
         calls: vec![call(1)],
+        fleet: 1,
         limits: Limits::default(),
         needs: BTreeSet::from([Ability::Literal]),
         deadline: Duration::from_secs(20),

@@ -10,6 +10,10 @@ pub struct Options {
     /// those of a virtual machine's own housekeeping. They are woken later than
     /// they asked for, as if they had not been given a processor.
     pub soft_threads: Vec<String>,
+    /// Whoever starts the programs tells of each end that it has seen
+    /// ([`Tracer::end_seen`](crate::Tracer::end_seen)), and until then time does not jump.
+    /// Else it does as long as any program lives.
+    pub waits_for_seen_ends: bool,
     /// Whether time is moved ahead. Without, a run shows what tracing alone
     /// changes.
     pub jump: bool,
@@ -30,6 +34,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             soft_threads: Vec::new(),
+            waits_for_seen_ends: false,
             jump: true,
             change_vdso: true,
             rest: Duration::from_micros(50),

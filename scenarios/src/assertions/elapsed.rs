@@ -105,10 +105,14 @@ fn span(of: &Of, case: &Case<'_>) -> Option<Span> {
     // Calls that are made beside each other begin when all before them are over.
     let group = case.plan.calls.get(place)?.group;
     let first = case.plan.calls.iter();
-    let first = first
-        .take(place)
-        .position(|one| group > 0 && one.group == group);
-    let before = case.calls.get(..first.unwrap_or(place))?;
+    let first = first.take(place).position(|one| {
+        let own = case.plan.process_of(one.id) == case.plan.process_of(id);
+        own && group > 0 && one.group == group
+    });
+    // Those of other processes have their own time.
+    let process = case.plan.process_of(id);
+    let before = case.calls.get(..first.unwrap_or(place))?.iter();
+    let before = before.filter(|call| case.plan.process_of(call.id) == process);
     let mut from = work;
     for call in before {
         let (report, _) = call.report?;

@@ -27,7 +27,11 @@ pub(super) const ENTRY: Entry = Entry {
     word: "rate",
     summary: "the most requests that are delivered in any time of this length",
     example: "rate: { counter: api, per: 500ms, peak: { at_most: 8 } }",
-    findings: &[FindingName::OverBudget, FindingName::GaveUpEarly],
+    findings: &[
+        FindingName::OverBudget,
+        FindingName::InStep,
+        FindingName::GaveUpEarly,
+    ],
     kind: || Kind::Map(&KEYS),
     decode,
 };
@@ -145,7 +149,11 @@ pub(super) fn judge(expected: &RateExpected, of: &Of, case: &Case<'_>) -> Checke
                 ));
                 return out;
             }
-            FindingName::OverBudget
+            if case.plan.is_fleet() {
+                FindingName::InStep
+            } else {
+                FindingName::OverBudget
+            }
         }
     };
     out.wrong(Raised::new(
@@ -236,6 +244,35 @@ mod tests {
         // Three that were meant for two stretches: two of them for one.
         let sure = check(&story, None, between(None, Some(1)));
         assert_eq!(sure.names(), [FindingName::OverBudget]);
+    }
+
+    #[test]
+    fn processes_that_come_together_are_in_step() {
+        let plan = plan([server("api").step(respond(503))])
+            .call("GET", "api", "/x")
+            .fleet(2);
+        let both = |other| {
+            let at = |story: Story, at, connection, call: &str| {
+                let place = ("api", connection, 1);
+                let story = story.accepted(at, "api", connection);
+                story.on(at, place, "GET /x", &[("Wirefault-Call", call)])
+            };
+            let story = at(at(Story::new(), 10, 1, "1"), other, 2, "2");
+            story
+                .shows(310, 1, 200, "")
+                .shows(311, 2, 200, "")
+                .of_process(2)
+        };
+        let rate = RateExpected {
+            counter: Counter::server("api"),
+            from: None,
+            per: Duration::from_millis(100),
+            peak: between(None, Some(1)),
+        };
+        let rate = Assertion::Rate(rate);
+        both(200).check(&plan, &rate).assert_good();
+        let together = both(20).check(&plan, &rate);
+        assert_eq!(together.names(), [FindingName::InStep]);
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn decoded(text: &str, level: Level) -> Result<Assertion, String> {
             servers: &plan.servers,
             calls: &plan.calls,
             limits: &Limits::default(),
-            cancels: false,
+            treatment: crate::scope::Treatment::default(),
             level,
             out: &mut out,
         };

@@ -2,7 +2,8 @@
 //!
 //! By its header field `Wirefault-Call`; else it is the only call's; else the
 //! call whose method and target it names, when that is the only one; else the call in
-//! whose time it began, from the report of the call before to its own.
+//! whose time it began, from the report of the call before to its own. The processes of
+//! a fleet have no times that tell them apart.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -37,11 +38,12 @@ impl Calls {
             targets: HashMap::new(),
             by_time: Vec::new(),
         };
+        let one_by_one = !plan.is_fleet();
         let mut last = 0;
         for call in &plan.calls {
             let report = client.reports.get(&call.id);
             last = last.max(report.map_or(u64::MAX, |(mark, _)| mark.at_us));
-            calls.by_time.push((call.id, last));
+            calls.by_time.extend(one_by_one.then_some((call.id, last)));
             let Some(sent) = target::of_call(plan, manifest, call) else {
                 continue;
             };

@@ -3,6 +3,7 @@
 
 use scripted_servers::script::Listen;
 
+use super::attribution::CALL_HEADER;
 use super::case::Case;
 use crate::document::harmless;
 use crate::verdict::{EndedBy, Verdict};
@@ -75,6 +76,9 @@ fn breach(case: &Case<'_>) -> Option<String> {
             "the client reported call {call} more than once (event {n})"
         ));
     }
+    if let Some(unmarked) = unmarked(case) {
+        return Some(unmarked);
+    }
     let known = |id: &u32| case.calls.iter().any(|call| call.id == *id);
     let unknown = client.reports.iter().find(|(id, _)| !known(id));
     unknown.map(|(id, (mark, _))| {
@@ -83,6 +87,19 @@ fn breach(case: &Case<'_>) -> Option<String> {
             mark.n
         )
     })
+}
+
+/// Calls of a fleet are told apart by nothing but their mark.
+fn unmarked(case: &Case<'_>) -> Option<String> {
+    let mut requests = case.facts.exchanges.iter();
+    let unmarked = requests
+        .find(|one| one.call.is_none() && one.head().is_some() && !one.is_other())
+        .filter(|_| case.plan.is_fleet())?;
+    Some(format!(
+        "a request has no header field `{CALL_HEADER}` with a number of its work (event {}), so \
+         nobody knows which process of the fleet sent it",
+        unmarked.began().n
+    ))
 }
 
 /// A record that breaks off, or a program that ended as if it had never begun.

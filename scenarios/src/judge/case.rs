@@ -64,7 +64,7 @@ impl<'a> Case<'a> {
             let report = report.map(|(mark, report)| (*mark, report));
             let (meaning, stopped) = match report {
                 Some((_, report)) => (errors::meaning(report, manifest), false),
-                None => unreported(facts),
+                None => unreported(plan, facts, call.id),
             };
             CallView {
                 id: call.id,
@@ -193,14 +193,17 @@ fn by_call<T>(all: &[T], call: impl Fn(&T) -> Option<u32>) -> BTreeMap<u32, Vec<
 
 /// What it means that a call has no report, and whether the harness is to
 /// blame for that.
-fn unreported(facts: &Facts) -> (Meaning, bool) {
-    match facts.client.end() {
+fn unreported(plan: &Plan, facts: &Facts, call: u32) -> (Meaning, bool) {
+    let exit = facts.client.exits.get(&plan.process_of(call));
+    // Whatever the others came to.
+    let by_itself = plan.is_fleet() && exit.is_some_and(|exit| !exit.killed);
+    let end = facts.client.end();
+    match end.map(|end| if by_itself { EndedBy::Exit } else { end }) {
         Some(EndedBy::Deadline) => {
             let shown = "no report before the deadline";
             (errors::silent(shown, Outcome::Hung), false)
         }
         Some(EndedBy::Exit | EndedBy::Finish) => {
-            let exit = facts.client.exited.as_ref();
             let how = exit.map_or_else(|| "ended".to_owned(), |exit| exit.words());
             let shown = format!("no report, the program ended: {how}");
             (errors::silent(&shown, Outcome::Crashed), false)

@@ -32,8 +32,10 @@ pub(crate) struct ClientFacts {
     pub finish_sent: Option<Mark>,
     /// Processes it had left behind.
     pub swept: u32,
-    /// How its process ended.
+    /// How its process ended; of several, the one that ended last.
     pub exited: Option<Exit>,
+    /// How each of its processes ended, by their numbers.
+    pub exits: BTreeMap<u32, Exit>,
     /// For how long it was ready to run but not running.
     pub run_delay: RunDelay,
     /// Why its virtual time was not true.
@@ -71,13 +73,13 @@ impl Exit {
 }
 
 impl ClientFacts {
-    pub(super) fn take(&mut self, mark: Mark, event: &ClientEvent) {
+    pub(super) fn take(&mut self, mark: Mark, process: u32, event: &ClientEvent) {
         match event {
             ClientEvent::Work => {
                 self.work.get_or_insert(mark);
             }
             ClientEvent::Report(report) => {
-                self.run_delay.heard(mark.at_us);
+                self.run_delay.heard(process, mark.at_us);
                 match self.reports.entry(report.call) {
                     Slot::Vacant(slot) => {
                         slot.insert((mark, report.clone()));
@@ -103,16 +105,18 @@ impl ClientFacts {
                 signal,
                 killed,
             } => {
-                self.exited.get_or_insert(Exit {
+                self.exits.entry(process).or_insert(Exit {
                     mark,
                     code: *code,
                     signal: *signal,
                     killed: *killed,
                 });
+                let last = self.exits.values().max_by_key(|exit| exit.mark.at_us);
+                self.exited = last.copied();
             }
             ClientEvent::Swept { count } => self.swept = self.swept.saturating_add(*count),
             ClientEvent::RunDelay { micros } => {
-                self.run_delay.take(mark.at_us, *micros);
+                self.run_delay.take(process, mark.at_us, *micros);
             }
             ClientEvent::End { ended_by } => {
                 self.ended_by.get_or_insert((*ended_by, mark));
@@ -139,9 +143,8 @@ impl ClientFacts {
     /// that a report of a call would show.
     pub(super) fn notes(&self, all_reported: bool) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Some(exit) = self.exited.filter(|exit| !exit.killed && all_reported)
-            && exit.code.is_none()
-        {
+        let by_itself = |exit: &&Exit| !exit.killed && all_reported && exit.code.is_none();
+        if let Some(exit) = self.exits.values().find(by_itself) {
             notes.push(format!(
                 "after its reports the program died: {}",
                 exit.words()
@@ -158,9 +161,9 @@ impl ClientFacts {
 
     /// When the harness made it end: told it to, or killed it.
     pub(crate) fn made_to_end(&self) -> Option<Mark> {
-        let killed = self.exited.filter(|exit| exit.killed);
+        let killed = self.exits.values().filter(|exit| exit.killed);
         let killed = killed.map(|exit| exit.mark);
-        killed.into_iter().chain(self.finish_sent).min()
+        killed.chain(self.finish_sent).min()
     }
 
     /// What ended the cell, if the record says so.

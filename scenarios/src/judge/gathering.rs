@@ -27,7 +27,7 @@ pub(super) struct Gathering<'p> {
     plan: &'p Plan,
     facts: Facts,
     /// Of the client, who is told of in the order of time.
-    client: Vec<(Mark, ClientEvent)>,
+    client: Vec<(Mark, u32, ClientEvent)>,
     servers: Vec<(ServerName, ServerFacts)>,
     by_name: HashMap<Arc<str>, usize>,
     pool: Pool,
@@ -84,7 +84,7 @@ impl<'p> Gathering<'p> {
         *last = mark.at_us.max(*last);
         self.facts.any = true;
         match &entry.event {
-            Event::Client(event) => self.client.push((mark, event.clone())),
+            Event::Client(event) => self.client.push((mark, entry.process, event.clone())),
             Event::Server(event) => {
                 let server = self.server(&event.server);
                 self.take(&Told {
@@ -217,9 +217,9 @@ impl<'p> Gathering<'p> {
 
     /// What all of it says together.
     pub(super) fn finish(mut self, manifest: &Manifest) -> Facts {
-        self.client.sort_by_key(|(mark, _)| mark.at_us);
-        for (mark, event) in std::mem::take(&mut self.client) {
-            self.facts.client.take(mark, &event);
+        self.client.sort_by_key(|(mark, ..)| mark.at_us);
+        for (mark, process, event) in std::mem::take(&mut self.client) {
+            self.facts.client.take(mark, process, &event);
         }
         self.place_ends();
         self.place_sent();

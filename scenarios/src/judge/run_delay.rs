@@ -4,9 +4,15 @@
 //! lose its processor in between. So of each reading two times are kept, between
 //! which it was taken.
 
-/// The readings of a cell.
+use std::collections::BTreeMap;
+
+/// The readings of a cell, by the process that they are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RunDelay {
+pub(crate) struct RunDelay(BTreeMap<u32, OfOne>);
+
+/// The readings of one process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct OfOne {
     readings: Vec<Reading>,
     /// A time that the next reading is not before.
     passed_us: u64,
@@ -21,14 +27,31 @@ struct Reading {
 }
 
 impl RunDelay {
-    /// A report was heard that was written at this time. Every later reading is
-    /// taken after that.
-    pub(super) fn heard(&mut self, at_us: u64) {
+    /// A process was heard to report, and had written that at this time. Every later
+    /// reading of it is taken after that.
+    pub(super) fn heard(&mut self, process: u32, at_us: u64) {
+        self.0.entry(process).or_default().heard(at_us);
+    }
+
+    /// Of a process it had grown to so much when the entry with this time was written.
+    pub(super) fn take(&mut self, process: u32, at_us: u64, micros: u64) {
+        self.0.entry(process).or_default().take(at_us, micros);
+    }
+
+    /// The most by which any process can have been kept from running between two times.
+    pub(crate) fn between(&self, from_us: u64, until_us: u64) -> u64 {
+        let processes = self.0.values();
+        let between = processes.map(|one| one.between(from_us, until_us));
+        between.max().unwrap_or(0)
+    }
+}
+
+impl OfOne {
+    fn heard(&mut self, at_us: u64) {
         self.passed_us = self.passed_us.max(at_us);
     }
 
-    /// It had grown to so much when the entry with this time was written.
-    pub(super) fn take(&mut self, at_us: u64, micros: u64) {
+    fn take(&mut self, at_us: u64, micros: u64) {
         self.readings.push(Reading {
             not_before_us: self.passed_us,
             not_after_us: at_us,
@@ -37,24 +60,18 @@ impl RunDelay {
         self.heard(at_us);
     }
 
-    /// Microseconds over the whole life of the client.
-    pub(crate) fn all(&self) -> u64 {
-        let all = self.readings.iter().map(|reading| reading.micros);
-        all.max().unwrap_or(0)
-    }
-
-    /// The most by which it can have been kept from running between two times:
-    /// from the last reading that was certainly taken before to the first one
-    /// that was certainly taken after.
-    pub(crate) fn between(&self, from_us: u64, until_us: u64) -> u64 {
+    /// From the last reading that was certainly taken before to the first one that was
+    /// certainly taken after.
+    fn between(&self, from_us: u64, until_us: u64) -> u64 {
         let readings = self.readings.iter();
+        let all = readings.clone().map(|reading| reading.micros).max();
         let before = readings
             .clone()
             .filter(|reading| reading.not_after_us <= from_us);
         let after = readings.filter(|reading| reading.not_before_us >= until_us);
         let before = before.map(|reading| reading.micros).max().unwrap_or(0);
         let after = after.map(|reading| reading.micros).min();
-        after.unwrap_or(self.all()).saturating_sub(before)
+        after.or(all).unwrap_or(0).saturating_sub(before)
     }
 }
 
@@ -66,8 +83,8 @@ mod tests {
     fn at_reports(readings: &[(u64, u64)]) -> RunDelay {
         let mut delay = RunDelay::default();
         for (at_us, micros) in readings {
-            delay.heard(*at_us);
-            delay.take(*at_us, *micros);
+            delay.heard(1, *at_us);
+            delay.take(1, *at_us, *micros);
         }
         delay
     }
@@ -88,12 +105,22 @@ mod tests {
     #[test]
     fn a_reading_that_may_have_been_taken_before_the_end_says_nothing_of_it() {
         let mut delay = RunDelay::default();
-        delay.heard(30);
-        delay.take(60, 5);
+        delay.heard(1, 30);
+        delay.take(1, 60, 5);
         assert_eq!(delay.between(40, 50), 5);
-        delay.heard(70);
-        delay.take(80, 100);
+        delay.heard(1, 70);
+        delay.take(1, 80, 100);
         assert_eq!(delay.between(40, 50), 100);
         assert_eq!(delay.between(10, 30), 5);
+    }
+
+    /// Of two processes that wait, one does not make the other late.
+    #[test]
+    fn of_several_processes_the_one_that_was_kept_longest_counts() {
+        let mut delay = at_reports(&[(10, 5), (50, 20)]);
+        delay.take(2, 10, 100);
+        delay.heard(2, 50);
+        delay.take(2, 50, 130);
+        assert_eq!(delay.between(10, 50), 30);
     }
 }

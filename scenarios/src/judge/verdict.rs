@@ -347,10 +347,11 @@ fn call(view: &super::case::CallView<'_>, plan: &Plan) -> CallVerdict {
     } = view.meaning.clone();
     let mut calls = plan.calls.iter();
     let planned = calls.find(|call| call.id == view.id);
-    let beside = planned.filter(|call| call.at_once > 1);
+    let beside = planned.filter(|call| call.at_once > 1 || plan.is_fleet());
     CallVerdict {
         id: view.id,
-        beside: beside.map_or(0, |call| call.group),
+        // The calls of all processes of a fleet are made beside each other.
+        beside: beside.map_or(0, |call| if plan.is_fleet() { 1 } else { call.group }),
         shown,
         code,
         code_at,

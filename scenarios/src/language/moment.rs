@@ -116,7 +116,7 @@ pub(crate) fn fact(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
 }
 
 fn cancel(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
-    if scope.cancels {
+    if scope.treatment.cancels {
         return Some(Moment::Cancel);
     }
     scope

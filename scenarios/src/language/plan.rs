@@ -44,8 +44,12 @@ pub struct Plan {
     pub seed: u64,
     /// The servers, in the order of the file.
     pub servers: Vec<ServerPlan>,
-    /// The calls to make, in order, by one client object.
+    /// The calls to make, in order, by one client object. Those of a fleet are the same
+    /// for each of its processes, one process after the other.
     pub calls: Vec<Call>,
+    /// How many processes of the client are at work, each with its part of the calls.
+    #[serde(default = "one", skip_serializing_if = "is_single")]
+    pub fleet: u32,
     /// What the client is told to keep to.
     pub limits: Limits,
     /// What a client must be able to do; those implied are in.
@@ -74,6 +78,22 @@ impl Plan {
     pub fn has_enough(&self, delivered: impl Fn(&str) -> u64) -> bool {
         let mut wanted = self.enough.iter();
         !self.enough.is_empty() && wanted.all(|(server, count)| delivered(server) >= *count)
+    }
+
+    /// Whether several processes of the client are at work.
+    pub fn is_fleet(&self) -> bool {
+        self.fleet > 1
+    }
+
+    /// How many calls each process of the client makes.
+    pub fn calls_each(&self) -> usize {
+        self.calls.len() / usize::try_from(self.fleet.max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// The process, from 1, that makes the call with this number.
+    pub fn process_of(&self, call: u32) -> u32 {
+        let each = u32::try_from(self.calls_each()).unwrap_or(u32::MAX).max(1);
+        call.saturating_sub(1) / each + 1
     }
 
     /// Why this case can not run in virtual time, if so: what the kernel's own TCP
@@ -339,7 +359,7 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "is_alone")]
     pub group: u32,
     /// How many of its group are open at the same time.
-    #[serde(default = "at_once", skip_serializing_if = "is_single")]
+    #[serde(default = "one", skip_serializing_if = "is_single")]
     pub at_once: u32,
     /// What is to be sent.
     pub request: Request,
@@ -372,11 +392,11 @@ fn is_alone(group: &u32) -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_single(at_once: &u32) -> bool {
-    *at_once == 1
+fn is_single(number: &u32) -> bool {
+    *number == 1
 }
 
-fn at_once() -> u32 {
+fn one() -> u32 {
     1
 }
 

@@ -4,6 +4,15 @@ use crate::document::diagnostic::Diagnostics;
 use crate::plan::{Call, Limits, ServerPlan};
 use crate::verdict::Level;
 
+/// What is done to the client, beside what servers do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Treatment {
+    /// A call is cancelled.
+    pub cancels: bool,
+    /// Several processes of it are at work.
+    pub fleet: bool,
+}
+
 /// The rest of the case, for an assertion that is being decoded: it checks that
 /// the servers, routes, effects and calls it names are there.
 #[derive(Debug)]
@@ -14,8 +23,8 @@ pub struct Scope<'a> {
     pub calls: &'a [Call],
     /// What the client is told to keep to.
     pub limits: &'a Limits,
-    /// Whether a call is cancelled.
-    pub cancels: bool,
+    /// What is done to the client.
+    pub treatment: Treatment,
     /// The level of the expectation; `{}` is allowed only at `info`.
     pub level: Level,
     /// Where mistakes go.

@@ -25,6 +25,7 @@ use crate::counter::Counter;
 use crate::manifest::Manifest;
 use crate::matcher::Matcher;
 use crate::plan::{Call, Limits, Of, Plan, Request, ServerPlan};
+use crate::scope::Treatment;
 use crate::target::Target;
 use crate::verdict::Outcome;
 
@@ -109,13 +110,16 @@ pub fn not_computable(
     servers: &[ServerPlan],
     calls: &[Call],
     limits: &Limits,
-    cancels: bool,
+    treatment: Treatment,
 ) -> Option<&'static str> {
     if let Some(why) = limits.not_computable() {
         return Some(why);
     }
-    if cancels {
+    if treatment.cancels {
         return Some("a call is cancelled, and no policy says how far it has come by then");
+    }
+    if treatment.fleet {
+        return Some("a fleet of processes shares the script, and the walk is of one process");
     }
     if calls.iter().any(|call| call.stream.is_some()) {
         return Some("the answer is a list of events, which no policy says when to ask for again");

@@ -32,6 +32,7 @@ pub(crate) fn plan(servers: impl IntoIterator<Item = ServerPlan>) -> Plan {
         seed: 1,
         servers: servers.into_iter().collect(),
         calls: Vec::new(),
+        fleet: 1,
         limits: Limits::default(),
         needs: BTreeSet::new(),
         deadline: Duration::from_secs(30),
@@ -105,6 +106,13 @@ impl Plan {
         for call in &mut self.calls {
             (call.group, call.at_once) = (1, at_once);
         }
+        self
+    }
+
+    /// So many processes, each with the calls that there are.
+    pub(crate) fn fleet(mut self, fleet: u32) -> Self {
+        self.calls = crate::validate::of_each_process(self.calls, fleet);
+        self.fleet = fleet;
         self
     }
 

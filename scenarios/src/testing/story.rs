@@ -33,8 +33,15 @@ impl Story {
         self.entries.push(Entry {
             n,
             at_us: at * 1000,
+            process: 1,
             event,
         });
+        self
+    }
+
+    /// What was told last is of this process of a fleet.
+    pub(crate) fn of_process(mut self, process: u32) -> Self {
+        self.entries.last_mut().unwrap().process = process;
         self
     }
 

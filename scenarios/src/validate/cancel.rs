@@ -7,7 +7,7 @@ use crate::document::kind::{Kind, Rule};
 use crate::document::{Node, ids};
 use crate::moment::{self, Moment};
 use crate::plan::{Call, Cancel, Limits, ServerPlan};
-use crate::scope::Scope;
+use crate::scope::{Scope, Treatment};
 use crate::verdict::Level;
 
 use super::expect::call_number;
@@ -47,7 +47,7 @@ pub(super) fn cancel(
         servers,
         calls,
         limits,
-        cancels: false,
+        treatment: Treatment::default(),
         level: Level::Must,
         out: reading.out,
     };

@@ -12,9 +12,10 @@ use crate::verdict::FindingName;
 
 use super::columns::Row;
 use super::{
-    Known, cancel, checks, columns, expect, job, limits, needs, servers, tags::TAGS, work,
+    Known, cancel, checks, columns, expect, fleet, job, limits, needs, servers, tags::TAGS, work,
 };
 use crate::reading::Reading;
+use crate::scope::Treatment;
 
 /// The keys of a scenario.
 pub(super) static KEYS: Keys = Keys::new(
@@ -52,6 +53,11 @@ pub(super) static KEYS: Keys = Keys::new(
             || Kind::names(ANY_TEXT, 0..=usize::MAX, Kind::Number(1..=MOST_REQUESTS)),
         ),
         ("cancel", "a call that is cancelled, and when", cancel::kind),
+        (
+            "fleet",
+            "how many processes of the client do this work at the same time",
+            fleet::kind,
+        ),
         (
             "sweep",
             "columns with their values; every combination is a case",
@@ -113,7 +119,7 @@ pub(super) static KEYS: Keys = Keys::new(
     ("defect", "`proves`"),
     ("finding", "`proves`"),
 ])
-.not_yet(&["names", "batch", "crash", "fleet", "language"]);
+.not_yet(&["names", "batch", "crash", "language"]);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(300);
@@ -164,15 +170,19 @@ pub(super) fn plan(
     let proves = proves(&document, written, row, known, reading.out);
     let (mut servers, calls, limits) = (servers?, calls?, limits?);
     limits::check(&document, (&limits, &calls), reading.out);
+    let (fleet, calls) = fleet::fleet(&document, calls, reading)?;
     let cancel = cancel::cancel(&document, (&servers, &calls, &limits), reading);
-    let cancels = document.get("cancel").is_some();
-    let expect = expect::expect(&document, (&servers, &calls, &limits, cancels), reading);
+    let treatment = Treatment {
+        cancels: document.get("cancel").is_some(),
+        fleet: document.get("fleet").is_some(),
+    };
+    let expect = expect::expect(&document, (&servers, &calls, &limits, treatment), reading);
     checks::require_what_can_be_known(&mut servers, &calls, reading);
     let needs = needs::all_needs(
         &document,
         written_needs?,
         (&servers, &calls, &limits),
-        cancels,
+        treatment,
         reading.out,
     );
     let plan = Plan {
@@ -185,6 +195,7 @@ pub(super) fn plan(
         seed,
         servers,
         calls,
+        fleet,
         limits,
         needs,
         deadline: deadline?,

@@ -5,7 +5,7 @@ use crate::document::decode::{Fields, Keys, counted};
 use crate::document::kind::{Kind, Known, Rule};
 use crate::document::{Key, Node, ids};
 use crate::plan::{Call, Expectation, Limits, Of, ServerPlan};
-use crate::scope::Scope;
+use crate::scope::{Scope, Treatment};
 use crate::verdict::{Axis, FindingName, Level};
 
 use super::work::MOST_CALLS;
@@ -95,10 +95,11 @@ pub const FINDINGS: &[FindingName] = &[
     FindingName::Crashed,
     FindingName::NotCancelled,
     FindingName::TooManyInFlight,
+    FindingName::InStep,
     FindingName::FalseProgress,
 ];
 
-type Case<'a> = (&'a [ServerPlan], &'a [Call], &'a Limits, bool);
+type Case<'a> = (&'a [ServerPlan], &'a [Call], &'a Limits, Treatment);
 
 /// Reads all expectations, in the order of the file within each level.
 pub(super) fn expect(
@@ -140,7 +141,7 @@ fn word(level: Level) -> &'static str {
 fn entry(
     node: &Node,
     level: Level,
-    (servers, calls, limits, cancels): Case<'_>,
+    (servers, calls, limits, treatment): Case<'_>,
     reading: &mut Reading<'_>,
 ) -> Option<Expectation> {
     let entries = node.map("an expectation", reading.out)?;
@@ -154,7 +155,7 @@ fn entry(
         servers,
         calls,
         limits,
-        cancels,
+        treatment,
         level,
         out: reading.out,
     };
@@ -307,7 +308,8 @@ mod tests {
             | FindingName::Crashed
             | FindingName::NotCancelled
             | FindingName::TooManyInFlight
-            | FindingName::FalseProgress => 26,
+            | FindingName::InStep
+            | FindingName::FalseProgress => 27,
         };
         let distinct: std::collections::BTreeSet<_> = FINDINGS.iter().collect();
         assert_eq!(distinct.len(), counted(FINDINGS[0]));

@@ -10,6 +10,7 @@ mod checks;
 mod columns;
 mod document;
 mod expect;
+mod fleet;
 mod forms;
 mod job;
 mod limits;
@@ -33,6 +34,8 @@ use crate::plan::{CaseName, Plan};
 use crate::reading::Reading;
 
 pub use expect::FINDINGS;
+#[cfg(test)]
+pub(crate) use fleet::of_each_process;
 pub use tags::TAGS;
 
 /// What a scenario may refer to that stands outside of its file.

@@ -7,6 +7,7 @@ use crate::document::kind::Kind;
 use crate::document::{Diagnostics, Node, ids};
 use crate::manifest::Ability;
 use crate::plan::{BodyAs, Call, Limits, Request, ServerPlan};
+use crate::scope::Treatment;
 
 /// Abilities that a scenario may ask for by name.
 const NEEDS: &[(&str, Ability)] = &[
@@ -22,7 +23,7 @@ const NEEDS: &[(&str, Ability)] = &[
 /// Abilities that follow from the work and the limits, with what implies them.
 const IMPLIED: &[(&str, &str)] = &[
     ("literal", "a call with a method and a URL"),
-    ("calls", "`calls`"),
+    ("calls", "`calls` or `fleet`"),
     ("at-once", "`at_once`"),
     ("cancels", "`cancel`"),
     ("looks-up", "`look_up` of a call"),
@@ -97,14 +98,15 @@ pub(super) fn all_needs(
     document: &Fields<'_>,
     written: Vec<Ability>,
     (servers, calls, limits): (&[ServerPlan], &[Call], &Limits),
-    cancels: bool,
+    treatment: Treatment,
     out: &mut Diagnostics,
 ) -> BTreeSet<Ability> {
     let mut needs = implied(servers, calls, limits);
-    if document.get("calls").is_some() {
+    // Only who is spoken with has its work when all are there, and marks its requests.
+    if document.get("calls").is_some() || treatment.fleet {
         needs.insert(Ability::Calls);
     }
-    if cancels {
+    if treatment.cancels {
         needs.insert(Ability::Cancels);
     }
     let nodes = document

@@ -33,7 +33,8 @@ impl Driver<'_> {
             Ok(false) => return Ok(Some(now + TRY_AGAIN)),
             Ok(true) => {
                 let call = order.call;
-                self.log.client_at(now, ClientEvent::CancelSent { call });
+                let sent = ClientEvent::CancelSent { call };
+                self.log.process_at(self.process, now, sent);
             }
             // Nobody reads: the judge misses the order.
             Err(_) => {}

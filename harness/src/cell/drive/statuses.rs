@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use scenarios::evidence::ClientEvent;
 
-use super::{Driver, Ended};
+use super::{Driver, Ended, Ready};
 use crate::cell::talk::Talk;
 use crate::launch::{Status, Watch};
 
@@ -16,7 +16,7 @@ impl Driver<'_> {
         match status {
             Status::Spawned { pid } => self.spawned(pid),
             Status::NotSpawned { missing, reason } => {
-                (self.client_ended)(self.clock.now());
+                self.together.ended(self.clock.now(), self.complete);
                 let ended = Ended::NotStarted { missing, reason };
                 return Ok(Some(self.unless_interrupted(ended)));
             }
@@ -37,7 +37,10 @@ impl Driver<'_> {
                 self.processors.ended(run_delay_ns);
                 // The servers first. They take their time, but what the client
                 // left in its pipes stays there, and its time is known.
-                (self.client_ended)(ended_at);
+                self.together.ended(ended_at, self.complete);
+                self.complete = true;
+                self.ready = None;
+                (self.end_seen)(self.pid.unwrap_or_default());
                 self.exited(code, signal)?;
                 self.ending.ended(ended_at, self.clock.now());
             }
@@ -49,13 +52,43 @@ impl Driver<'_> {
     fn spawned(&mut self, pid: u32) {
         let now = self.clock.now();
         self.with_launcher = None;
-        self.ending.working(now);
         self.heard_at = now;
+        self.pid = Some(pid);
         self.processors.started(pid, now);
-        let args = self.args.to_vec();
+        let args = self.args.clone();
         self.tell(ClientEvent::Spawned { pid, args });
-        (self.handed_over)(self.clock.now());
-        self.tell(ClientEvent::Work);
+        if self.together.is_one() {
+            self.together.ready();
+        } else {
+            self.ending.waits_for_others(now);
+            self.ready = Some(Ready::from(now));
+        }
+    }
+
+    /// Looks, where that is due, whether the process waits for its work.
+    pub(super) fn look_whether_ready(&mut self) {
+        let now = self.clock.now();
+        let Some(ready) = self.ready.as_mut().filter(|ready| now >= ready.next_look()) else {
+            return;
+        };
+        if ready.is_ready(now, self.processors.wants_to_run()) {
+            self.ready = None;
+            // What it was kept from while it loaded is not held against its work.
+            if self.processors.sample() {
+                self.tell(self.processors.run_delay());
+            }
+            self.together.ready();
+        }
+    }
+
+    /// Hands over the work, once all processes are ready for it.
+    pub(super) fn begin_with_all(&mut self) {
+        let Some(at) = self.together.working().filter(|_| !self.has_work) else {
+            return;
+        };
+        self.has_work = true;
+        self.ending.working(at);
+        self.log.process_at(self.process, at, ClientEvent::Work);
         if let Talk::Protocol { work, .. } = &self.talk {
             self.stdin.add(work);
         }
@@ -110,7 +143,7 @@ impl Driver<'_> {
     /// and what it had started is swept here.
     pub(super) fn broken(&mut self, launcher: &mut Watch, how: &str) -> io::Result<Ended> {
         let count = launcher.abandon();
-        (self.client_ended)(self.clock.now());
+        self.together.ended(self.clock.now(), self.complete);
         self.processors.give_back();
         self.hear_the_rest()?;
         self.error(format!(

@@ -141,7 +141,9 @@ impl Session {
     }
 
     pub(crate) fn ended(&mut self, tid: i32) {
-        self.entered.remove(&tid);
+        if self.entered.remove(&tid) {
+            self.unseen.insert(tid);
+        }
         let Some(thread) = self.threads.remove(&tid) else {
             return;
         };

@@ -55,7 +55,7 @@ impl Session {
     /// Jumps if all are at rest and somebody waits for a time. Tells whether it
     /// has.
     pub(crate) fn try_jump(&mut self) -> bool {
-        if self.entered.is_empty() {
+        if self.entered.is_empty() || self.is_an_end_unseen() {
             self.restless_since = real_now();
             return false;
         }

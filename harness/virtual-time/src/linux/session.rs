@@ -57,6 +57,8 @@ pub(crate) struct Session {
     /// The programs that have entered, as long as they live. What they leave behind
     /// does not move time: whoever started them has yet to see their end.
     pub(crate) entered: BTreeSet<i32>,
+    /// Those that have ended and are not known to have been seen to.
+    pub(crate) unseen: BTreeSet<i32>,
     /// Threads of the servers.
     pub(crate) servers: HashMap<i32, ThreadFiles>,
     pub(crate) processors: Option<Processors>,
@@ -99,6 +101,7 @@ impl Session {
             threads: BTreeMap::new(),
             processes: HashMap::new(),
             entered: BTreeSet::new(),
+            unseen: BTreeSet::new(),
             servers: HashMap::new(),
             processors: Processors::own(),
             ran_last: None,
@@ -250,6 +253,13 @@ impl Session {
             self.wait(LONGEST_NS);
         }
         self.ticker.disarm();
+    }
+
+    /// Whether the end of a program has yet to be seen by those who started it.
+    pub(crate) fn is_an_end_unseen(&mut self) -> bool {
+        let shared = &self.shared;
+        self.unseen.retain(|pid| !shared.is_end_seen(*pid));
+        self.options.waits_for_seen_ends && !self.unseen.is_empty()
     }
 
     pub(crate) fn doubt(&mut self, doubt: Doubt) {

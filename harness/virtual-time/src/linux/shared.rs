@@ -1,5 +1,6 @@
 //! What the tracer's thread and its owner tell each other.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,8 @@ pub(crate) struct Shared {
     entries: Mutex<Vec<Entry>>,
     entered: Condvar,
     doubts: Mutex<Vec<Doubt>>,
+    /// Programs whose ends were seen by those who started them.
+    seen: Mutex<BTreeSet<i32>>,
     /// Readable when there is a gate or an order to end.
     pub(crate) news: OwnedFd,
 }
@@ -30,6 +33,7 @@ impl Shared {
             entries: Mutex::default(),
             entered: Condvar::new(),
             doubts: Mutex::default(),
+            seen: Mutex::default(),
             news: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         })
     }
@@ -58,10 +62,19 @@ impl Shared {
         lock(&self.doubts).clone()
     }
 
+    pub(crate) fn end_seen(&self, pid: u32) {
+        lock(&self.seen).extend(i32::try_from(pid));
+    }
+
+    pub(crate) fn is_end_seen(&self, pid: i32) -> bool {
+        lock(&self.seen).contains(&pid)
+    }
+
     pub(crate) fn end(&self) {
         self.is_ending.store(true, Ordering::SeqCst);
         self.wake();
     }
+
     pub(crate) fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::SeqCst)
     }

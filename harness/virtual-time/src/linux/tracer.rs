@@ -78,6 +78,11 @@ impl Tracer {
         self.shared.wait_for_entries(count)
     }
 
+    /// Whoever started this program has seen its end.
+    pub fn end_seen(&self, pid: u32) {
+        self.shared.end_seen(pid);
+    }
+
     /// What makes the run doubtful so far.
     pub fn doubts(&self) -> Vec<Doubt> {
         self.shared.doubts()

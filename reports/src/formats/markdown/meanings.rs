@@ -81,6 +81,9 @@ pub(super) const fn meaning(name: FindingName) -> &'static str {
         FindingName::TooManyInFlight => {
             "More requests were open at the same time than allowed. A server that asked for less gets more."
         }
+        FindingName::InStep => {
+            "Processes that failed together came back together. A server that has just got up is knocked down again."
+        }
         FindingName::FalseProgress => {
             "What it said of a call under way was not so, or came too late. Whoever watches the call is misled."
         }

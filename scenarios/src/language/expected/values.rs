@@ -111,7 +111,8 @@ fn by_policy(node: &Node, what: &str, computed: bool, scope: &mut Scope<'_>) -> 
         return Some(false);
     }
     let (servers, calls, limits) = (scope.servers, scope.calls, scope.limits);
-    if computed && let Some(why) = policy::not_computable(servers, calls, limits, scope.cancels) {
+    let treatment = scope.treatment;
+    if computed && let Some(why) = policy::not_computable(servers, calls, limits, treatment) {
         scope
             .out
             .report(

@@ -7,6 +7,7 @@ use crate::faults::respond::RetryAfter;
 use crate::manifest::PolicyRule;
 use crate::plan::{Limits, Of};
 use crate::policy::{PredictedEnd, Prediction, predict};
+use crate::scope::Treatment;
 use crate::testing::{cut, plan, respond, server};
 use crate::verdict::Outcome;
 
@@ -133,7 +134,13 @@ fn scripts_that_no_policy_can_walk_are_known_beforehand() {
     let mut when = When::default();
     let computable = |when: &When| {
         let case = one([respond(503).when(when.clone())]);
-        crate::policy::not_computable(&case.servers, &case.calls, &case.limits, false).is_none()
+        crate::policy::not_computable(
+            &case.servers,
+            &case.calls,
+            &case.limits,
+            Treatment::default(),
+        )
+        .is_none()
     };
     assert!(computable(&when));
     when.until = Some(ms(500));

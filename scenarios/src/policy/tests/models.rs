@@ -1,5 +1,6 @@
 //! Models, as far as a walk can follow them.
 
+use crate::scope::Treatment;
 use scripted_servers::models::{idempotency, limiter};
 use scripted_servers::wire::End;
 
@@ -36,7 +37,12 @@ fn with(model: Model) -> Plan {
 }
 
 fn why_not(case: &Plan) -> Option<&'static str> {
-    not_computable(&case.servers, &case.calls, &case.limits, false)
+    not_computable(
+        &case.servers,
+        &case.calls,
+        &case.limits,
+        Treatment::default(),
+    )
 }
 
 #[test]

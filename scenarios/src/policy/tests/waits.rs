@@ -5,6 +5,7 @@ use crate::manifest::{Manifest, PolicyRule, WaitRule};
 use crate::matcher::Matcher;
 use crate::plan::{Jitter, Layer, Limits, Of};
 use crate::policy::{not_computable, predict};
+use crate::scope::Treatment;
 use crate::testing::respond;
 
 use super::{client, exact, limits, missing, ms, on_statuses, one};
@@ -179,7 +180,12 @@ fn all_waits_together_end_the_call_where_that_is_certain() {
 fn what_depends_on_time_or_on_other_calls_can_not_be_computed() {
     let why = |limits| {
         let case = one([respond(503)]).limits(limits);
-        not_computable(&case.servers, &case.calls, &case.limits, false)
+        not_computable(
+            &case.servers,
+            &case.calls,
+            &case.limits,
+            Treatment::default(),
+        )
     };
     let some = Some(ms(1000));
     for limits in [

@@ -275,13 +275,15 @@ fn above_cap(view: &View<'_>, expectation: &Expectation, node: &Node, reading: &
 /// Calls that are judged one by one must be told apart by what they send.
 fn alike_calls(view: &View<'_>, reading: &mut Reading<'_>) {
     let plan = view.plan;
-    let beside = plan.calls.iter().any(|call| call.at_once > 1);
+    // The processes of a fleet mark their calls, which are the same for each of them.
+    let calls = &plan.calls[..plan.calls_each()];
+    let beside = calls.iter().any(|call| call.at_once > 1);
     let about = |one: &Expectation| one.of.call.is_some();
     if !beside && !plan.expect.iter().any(about) {
         return;
     }
     let mut seen = BTreeSet::new();
-    for call in &plan.calls {
+    for call in calls {
         let Request::Literal { method, url, .. } = &call.request else {
             continue;
         };
