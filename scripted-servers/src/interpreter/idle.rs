@@ -14,6 +14,8 @@ use crate::event::{Ending, What};
 use crate::transport::{Peer, Transport};
 use crate::wire::{IdleEnd, RequestPoint, WireStep};
 
+const CLIENT_ENDED: &str = "the client had ended it by then";
+
 impl<T: Transport> Run<'_, T> {
     /// Sends bytes after an idle time; whether no request began first.
     pub(super) async fn send_when_idle(
@@ -38,14 +40,29 @@ impl<T: Transport> Run<'_, T> {
             self.held_back = true;
         }
         self.line.send_unsolicited(bytes).await?;
-        if !is_closed_behind {
-            self.line.reached_peer(bytes.len() as u64).await?;
+        if !is_closed_behind
+            && let Err(stop) = self.line.reached_peer(bytes.len() as u64).await
+        {
+            self.aborted_at_their_sight();
+            return Err(stop);
         }
         let alone = !self.line.next_has_begun();
         if !alone {
             self.let_go();
         }
         Ok(alone)
+    }
+
+    /// A client that aborts at the sight of bytes that it never asked for has ended
+    /// the connection before the server could. Its RST acknowledges nothing.
+    fn aborted_at_their_sight(&self) {
+        let behind = self.program.steps.get(self.place + 1..);
+        let Some([WireStep::Fired(words), WireStep::EndWhenIdle(_, IdleEnd::Reset)]) = behind else {
+            return;
+        };
+        if self.line.left_before_silence().is_some() {
+            self.leave(self.proof(words), CLIENT_ENDED, self.line.due());
+        }
     }
 
     /// Ends the connection after an idle time, unless another request begins
@@ -65,7 +82,7 @@ impl<T: Transport> Run<'_, T> {
         }
         // It acted on the bytes before the server got its next turn.
         if sent && how == IdleEnd::Reset && self.line.is_left_idle() {
-            self.leave(proof, "the client had ended it by then", self.line.due());
+            self.leave(proof, CLIENT_ENDED, self.line.due());
         }
         if self.line.has_vanished() {
             self.line.peer_has_ended(Ending::Reset);

@@ -340,6 +340,38 @@ fn a_rst_that_comes_while_nothing_is_heard_has_ended_the_idle_connection() {
     });
 }
 
+/// Bun's RST came before its kernel had acknowledged the bytes, and nothing was proved.
+#[test]
+fn a_client_that_aborts_at_the_sight_of_unasked_bytes_has_ended_the_idle_connection() {
+    for (how, fired) in [(IdleEnd::Reset, 1), (IdleEnd::Close, 0)] {
+        let steps = vec![
+            WireStep::ReadUntil(RequestPoint::Request),
+            WireStep::Send(b"answer".as_slice().into()),
+            WireStep::SendWhenIdle(Duration::from_millis(50), b"more".as_slice().into()),
+            WireStep::Fired("ended"),
+            WireStep::EndWhenIdle(Duration::from_millis(1), how),
+        ];
+        let what = in_jumping_time(async {
+            let mut scene = scene(answering_by(steps));
+            let mut says = REQUEST.iter().copied().collect();
+            scene.memory.act(Act::Send(REQUEST.len()), &mut says);
+            scene.memory.delay_acknowledgements();
+            let memory = scene.memory.clone();
+            let reads = memory.play(Vec::new(), vec![(10, Act::Read(6))]);
+            let (memory, clock) = (scene.memory.clone(), scene.clock.clone());
+            let aborts = async {
+                let _busy = clock.sleep_until(Duration::from_millis(20)).await;
+                memory.on_bytes(vec![Act::Reset]);
+            };
+            let served = live(&mut scene.line, ConnectionAct::Serve, 0);
+            let ((), (), _) = tokio::join!(reads, aborts, served);
+            read_out(&mut scene.line).await;
+            told(&scene)
+        });
+        assert_eq!(fired_events(&what), fired, "{how:?}: {what:?}");
+    }
+}
+
 fn answering_by(steps: Vec<WireStep>) -> Step {
     Step::new(WireProgram {
         steps,
