@@ -102,6 +102,10 @@ fn in_work(call: ResolvedCall, folder: &CellFolder) -> io::Result<protocol::Call
         resumable: call.resumable,
         look_up: call.look_up,
         job: job.transpose()?,
+        batch: call.batch.map(|batch| protocol::Batch {
+            per_request: batch.per_request,
+            into: batch.into,
+        }),
         stream: call.stream.map(|stream| protocol::Stream {
             ends_with: stream.ends_with,
         }),

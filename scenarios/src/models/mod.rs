@@ -4,6 +4,7 @@
 //! A model decides content and effects; the behaviour of the step decides the wire.
 //! A new one is a file here, its `mod` line, and its line in `models!`.
 
+mod batch;
 mod idempotency;
 mod jobs;
 mod limiter;
@@ -21,6 +22,7 @@ use crate::faults::respond::Respond;
 use crate::reading::Reading;
 use crate::reading::names::is_name;
 
+pub use batch::Batch;
 pub use idempotency::Idempotency;
 pub use jobs::Jobs;
 pub use limiter::Limiter;
@@ -59,10 +61,12 @@ models! {
     Jobs in jobs;
     /// So many requests pass, others are denied.
     Limiter in limiter;
+    /// Many items in one request, and a verdict on each.
+    Batch in batch;
 }
 
 /// Models of the language that this version does not know yet.
-const NOT_YET: &[&str] = &["events", "batch"];
+const NOT_YET: &[&str] = &["events"];
 
 /// What the rest of the crate asks of a model.
 pub(crate) trait Remembers {

@@ -17,6 +17,7 @@ const NEEDS: &[(&str, Ability)] = &[
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),
     ("tells-progress", Ability::TellsProgress),
+    ("tells-causes", Ability::TellsCauses),
 ];
 
 /// Abilities that follow from the work and the limits, with what implies them.
@@ -28,6 +29,7 @@ const IMPLIED: &[(&str, &str)] = &[
     ("looks-up", "`look_up` of a call"),
     ("streams", "`stream`"),
     ("job", "`job`"),
+    ("batch", "`batch`"),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -143,6 +145,9 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
     }
     if calls.iter().any(|call| call.job.is_some()) {
         needs.insert(Ability::Job);
+    }
+    if calls.iter().any(|call| call.batch.is_some()) {
+        needs.insert(Ability::Batch);
     }
     if calls.iter().any(Call::is_resumable) {
         needs.insert(Ability::Resumes);
