@@ -108,6 +108,7 @@ fn work(url: &str) -> Vec<u8> {
         resumable: false,
         look_up: None,
         job: None,
+        batch: None,
         stream: None,
         pause_ms: 0,
         group: 0,

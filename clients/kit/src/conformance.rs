@@ -71,6 +71,7 @@ fn work(open: &str, closed: &str, file: &str) -> Work {
         resumable: false,
         look_up: None,
         job: None,
+        batch: None,
         stream: None,
         pause_ms: 0,
         group: 0,

@@ -65,6 +65,10 @@ pub struct Call {
     /// one report, of its last answer. None: the answer of the call is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Job>,
+    /// Where the call is an item of a batch, how those are sent; the whole batch is one
+    /// group. Each item has its report. None: it is no item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<Batch>,
     /// Milliseconds to wait before the call.
     #[serde(default)]
     pub pause_ms: u64,
@@ -120,6 +124,22 @@ pub enum Cursor {
     LastEventId,
     /// In this parameter of the query.
     Query(String),
+}
+
+/// How the items of a batch are sent: each alone, or several in a request.
+///
+/// Several have the same method, URL and header fields. Their contents, JSON each, become
+/// one list, which stands under the key `into` in the content, and `Wirefault-Call` lists
+/// the numbers of all of them, with commas between. The answer is JSON with a list
+/// `items`, in the same order, of which each has its `status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Items of one request, at most.
+    pub per_request: u32,
+    /// The key of the list in the content; none: each item is sent alone, as its call
+    /// says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
 }
 
 /// How a job is asked after: again and again, until a code ends it or the call's limit

@@ -126,6 +126,7 @@ fn node(script: &str, url: &str) -> Child {
             resumable: false,
             look_up: None,
             job: None,
+            batch: None,
             stream: None,
             pause_ms: 0,
             group: 0,

@@ -46,6 +46,7 @@ fn work(url: String) -> Work {
         resumable: false,
         look_up: None,
         job: None,
+        batch: None,
         stream: Some(Stream {
             ends_with: Some("end".to_owned()),
             cursor: None,

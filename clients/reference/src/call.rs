@@ -67,15 +67,13 @@ impl Client {
     }
 
     /// Makes a call and reports it, once.
-    pub(crate) fn call(&self, call: &Call, messages: &Messages, token: &Token) -> io::Result<()> {
-        let mut reporter = Reporter {
-            call: call.id,
-            messages,
-            reported: false,
-            earlier_sent: false,
-            held: false,
-            events: None,
-        };
+    pub(crate) fn call(
+        &self,
+        call: &Call,
+        messages: &Messages,
+        token: &Token,
+    ) -> io::Result<Ended> {
+        let mut reporter = Reporter::of(call, messages);
         messages.progress(call.id, State::Pending)?;
         let patience = self.policy.patience(token);
         let ended = match self.enter(call, &patience) {
@@ -86,7 +84,8 @@ impl Client {
             }
             Err(failure) => Err(failure),
         };
-        reporter.end(&ended, &self.defects)
+        reporter.end(&ended, &self.defects)?;
+        Ok(ended)
     }
 
     /// A call that can be sent, once its turn has come.

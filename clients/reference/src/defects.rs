@@ -59,6 +59,7 @@ pub enum Defect {
     NeverRetries,
     NeverTimesOut,
     NewKeyEachAttempt,
+    PoisonBlocksTheRest,
     PollsAfterATerminalCode,
     PollsWithoutABudget,
     QueuesWithoutLimit,
@@ -71,6 +72,8 @@ pub enum Defect {
     ReportsBeforeTheRetry,
     ResendsEmptyPosts,
     ResendsOn400,
+    ResendsRefusedItems,
+    ResendsTheWholeBatch,
     ResubmitsWhenAQueryFails,
     ResumesFromTheStart,
     RetriesInTwoLayers,
@@ -100,6 +103,7 @@ pub enum Defect {
     TrustsConnectErrorAfterRedirect,
     TrustsRetryAfterOnAnyStatus,
     TrustsStaleConnections,
+    WaitsForEvery429,
     WaitsHoweverLong,
     WaitsTheSameEachTime,
     ZeroMeansDefault,
@@ -334,6 +338,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "every attempt gets an Idempotency-Key of its own",
     ),
     (
+        Defect::PoisonBlocksTheRest,
+        "poison-blocks-the-rest",
+        "behind an item of a batch that is refused, nothing more is sent",
+    ),
+    (
         Defect::PollsAfterATerminalCode,
         "polls-after-a-terminal-code",
         "a job that was refused is asked after as one that goes on",
@@ -392,6 +401,16 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::ResendsOn400,
         "resends-on-400",
         "every 4xx is sent again, whatever the method",
+    ),
+    (
+        Defect::ResendsRefusedItems,
+        "resends-refused-items",
+        "an item of a batch is sent again, whatever was said of it",
+    ),
+    (
+        Defect::ResendsTheWholeBatch,
+        "resends-the-whole-batch",
+        "when one item of a request must be sent again, all of them are",
     ),
     (
         Defect::ResubmitsWhenAQueryFails,
@@ -537,6 +556,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::TrustsStaleConnections,
         "trusts-stale-connections",
         "a kept connection is used without a look whether the server has ended it",
+    ),
+    (
+        Defect::WaitsForEvery429,
+        "waits-for-every-429",
+        "a 429 is waited for, though its content says that waiting does not help",
     ),
     (
         Defect::WaitsHoweverLong,

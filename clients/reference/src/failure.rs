@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     TooManyRedirects,
     /// The API says that a job will never be done.
     JobRefused,
+    /// The API says that an item of a batch is not taken.
+    ItemRefused,
     /// The caller wants the call no more. No error that is shown: what is shown
     /// says so itself.
     Cancelled,
@@ -46,7 +48,7 @@ pub(crate) const CANCELLED: &str = "the caller cancelled the call";
 
 impl Kind {
     /// All that are shown as errors.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Unusable,
         Self::QueueFull,
         Self::BreakerOpen,
@@ -62,6 +64,7 @@ impl Kind {
         Self::Malformed,
         Self::TooManyRedirects,
         Self::JobRefused,
+        Self::ItemRefused,
     ];
 
     /// Whether this can only happen before a byte of a request is sent.
@@ -75,7 +78,7 @@ impl Kind {
 
     /// Whether an answer said it.
     const fn is_refusal(self) -> bool {
-        matches!(self, Self::JobRefused)
+        matches!(self, Self::JobRefused | Self::ItemRefused)
     }
 
     /// When it happens, as the manifest names it.
@@ -110,6 +113,7 @@ impl Kind {
             Self::Malformed => "MALFORMED_ANSWER",
             Self::TooManyRedirects => "TOO_MANY_REDIRECTS",
             Self::JobRefused => "JOB_REFUSED",
+            Self::ItemRefused => "ITEM_REFUSED",
             Self::Cancelled => "CANCELLED",
         }
     }

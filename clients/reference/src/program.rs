@@ -58,6 +58,10 @@ pub fn run(
 ) -> io::Result<()> {
     let client = Client::new(&work.limits, defects.clone());
     for group in work.groups() {
+        if let Some(batch) = group.first().and_then(|call| call.batch.as_ref()) {
+            client.batch(group, batch, (messages, controls))?;
+            continue;
+        }
         let at_once = group.first().map_or(1, |call| call.at_once as usize);
         let at_once = if defects.has(Defect::IgnoresAtOnce) {
             group.len()
@@ -83,7 +87,8 @@ fn make(
         while let Some(call) = group.get(next.fetch_add(1, Ordering::Relaxed)) {
             let token = Token::of(call.id, controls);
             token.sleep(Duration::from_millis(call.pause_ms));
-            client.call(call, messages, &token)?;
+            // It was reported.
+            drop(client.call(call, messages, &token)?);
         }
         Ok(())
     };

@@ -3,7 +3,7 @@
 use std::io;
 
 use client_kit::messages::{Messages, State};
-use client_kit::protocol::{Message, Report, Shown};
+use client_kit::protocol::{Call, Message, Report, Shown};
 
 use crate::defects::Defects;
 use crate::report;
@@ -22,7 +22,19 @@ pub(crate) struct Reporter<'a> {
     pub(crate) events: Option<Vec<String>>,
 }
 
-impl Reporter<'_> {
+impl<'a> Reporter<'a> {
+    /// Nothing is said of this call yet.
+    pub(crate) fn of(call: &Call, messages: &'a Messages) -> Self {
+        Self {
+            call: call.id,
+            messages,
+            reported: false,
+            earlier_sent: false,
+            held: false,
+            events: None,
+        }
+    }
+
     /// Says how the call ended. Only the first time: what comes after a report
     /// nobody is told.
     pub(crate) fn end(&mut self, ended: &Ended, defects: &Defects) -> io::Result<()> {

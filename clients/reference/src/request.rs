@@ -45,7 +45,7 @@ impl Request {
             })?),
         };
         let mut fields = call.headers.clone();
-        fields.push(("Wirefault-Call".to_owned(), call.id.to_string()));
+        fields.push((CALL.to_owned(), call.id.to_string()));
         Ok(Self {
             method: call.method.clone(),
             url,
@@ -53,6 +53,15 @@ impl Request {
             content: content.map(Arc::from),
             streamed: call.stream_body,
         })
+    }
+
+    /// Says of which calls it is, where that is more than one.
+    pub(crate) fn is_of(&mut self, calls: &str) {
+        for (name, value) in &mut self.fields {
+            if name == CALL {
+                calls.clone_into(value);
+            }
+        }
     }
 
     /// Whether it may arrive twice: by its method (RFC 9110 section 9.2.2), or
@@ -111,6 +120,9 @@ impl Request {
         bare
     }
 }
+
+/// The field that tells the number of a call.
+const CALL: &str = "Wirefault-Call";
 
 /// Fields by which a server does the same work once only.
 const GUARDS: [&str; 4] = [

@@ -8,6 +8,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use crate::cause;
 use crate::clock;
 use crate::defects::{Defect, Defects};
 use crate::exchange::Answer;
@@ -138,6 +139,10 @@ pub(crate) fn decide(
         let again = defects.has(Defect::RetriesWhatWasCancelled);
         return again.then(|| policy.backoff.wait(retry, random()));
     }
+    let hopeless = ended.as_ref().is_ok_and(cause::is_hopeless);
+    if hopeless && !defects.has(Defect::WaitsForEvery429) {
+        return None;
+    }
     let asked = asked(ended, defects);
     let fitting = TABLE.iter().find(|rule| {
         rule.defect.is_none_or(|defect| defects.has(defect))
@@ -155,6 +160,16 @@ pub(crate) fn decide(
             .filter(|wait| *wait <= policy.retry_after_cap)
             .map(|wait| wait + JITTER.mul_f64(random())),
     }
+}
+
+/// The wait before this retry, from 1, where no answer names one.
+pub(crate) fn backoff(retry: u32, policy: &Policy) -> Duration {
+    policy.backoff.wait(retry, random())
+}
+
+/// Whether a status says "not now" rather than "no".
+pub(crate) fn is_not_now(status: u16) -> bool {
+    NOT_NOW.iter().any(|range| range.contains(&status))
 }
 
 fn fits(when: &When, ended: &Ended, asked: Option<Duration>) -> bool {

@@ -309,6 +309,17 @@ fn retries() -> Vec<Case> {
     ]
 }
 
+fn causes() -> Vec<Case> {
+    let spent = answer(
+        429,
+        "Retry-After: 0\r\n",
+        r#"{"error":{"code":"insufficient_quota"}}"#,
+    );
+    let spent = vec![Act::Send(spent), ok()];
+    let case = Case::new(Defect::WaitsForEvery429, "GET", spent);
+    vec![case.tells("GET:0 -> 429:39", "GET:0 GET:0 -> 200:2")]
+}
+
 fn redirects() -> Vec<Case> {
     let to = |status, place: &str| Act::Send(answer(status, &format!("Location: {place}\r\n"), ""));
     let mut loops = vec![to(302, "/"); 7];
@@ -529,6 +540,7 @@ fn cases() -> Vec<Case> {
         lists(),
         reports(),
         retries(),
+        causes(),
         redirects(),
         connections(),
         repeats(),
@@ -551,7 +563,7 @@ fn the_good_client_and_the_defective_one_differ_as_named() {
 #[test]
 fn every_defect_has_a_case() {
     // Those of a cancel are in `cancel.rs`, those of limits in `limits.rs`, those of
-    // jobs in `jobs.rs`, those that a wait or an order shows in `defects_in_time.rs`.
+    // jobs in `jobs.rs`, of batches in `batch.rs`, those that a wait or an order shows in `defects_in_time.rs`.
     let elsewhere = [
         Defect::AddsLayersUp,
         Defect::AnnouncesSuccessEarly,
@@ -573,11 +585,14 @@ fn every_defect_has_a_case() {
         Defect::IgnoresRetryShare,
         Defect::KeepsTheSlowerCopy,
         Defect::KnowsOneDoneCode,
+        Defect::PoisonBlocksTheRest,
         Defect::PollsAfterATerminalCode,
         Defect::PollsWithoutABudget,
         Defect::QueuesWithoutLimit,
         Defect::ReadsOnAfterCancel,
         Defect::ReadsSecondsAsMilliseconds,
+        Defect::ResendsRefusedItems,
+        Defect::ResendsTheWholeBatch,
         Defect::ResubmitsWhenAQueryFails,
         Defect::RetriesInTwoLayers,
         Defect::RetriesWhatWasCancelled,

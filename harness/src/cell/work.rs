@@ -111,6 +111,10 @@ fn in_work(call: ResolvedCall, desk: Desk<'_>) -> io::Result<protocol::Call> {
         resumable: call.resumable,
         look_up: call.look_up,
         job: job.transpose()?,
+        batch: call.batch.map(|batch| protocol::Batch {
+            per_request: batch.per_request,
+            into: batch.into,
+        }),
         stream: call.stream.map(|stream| protocol::Stream {
             ends_with: stream.ends_with,
             cursor: stream.cursor.map(|cursor| match cursor {

@@ -58,6 +58,7 @@ pub(crate) fn call(id: u32) -> Call {
         at_once: 1,
         look_up: None,
         job: None,
+        batch: None,
         stream: None,
         request: Request::Literal {
             method: "GET".to_owned(),

@@ -4,6 +4,9 @@
 //! call whose method and target it names, when that is the only one; else the call in
 //! whose time it began, from the report of the call before to its own. The processes of
 //! a fleet have no times that tell them apart.
+//!
+//! The field names several where items of a batch share a request: it is told as the
+//! first one's, and belongs to each.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -74,7 +77,7 @@ impl Calls {
     }
 
     fn marked(&self, exchange: &Exchange) -> Option<u32> {
-        let id = exchange.header(CALL_HEADER)?.trim().parse().ok()?;
+        let id = marked(exchange).next()?;
         self.ids.contains(&id).then_some(id)
     }
 
@@ -98,6 +101,19 @@ impl Calls {
         let open = self.by_time.get(open).or(self.by_time.last());
         open.map(|(id, _)| *id)
     }
+}
+
+/// The calls that a request says it is of.
+fn marked(exchange: &Exchange) -> impl Iterator<Item = u32> {
+    let named = exchange.header(CALL_HEADER).unwrap_or_default();
+    named.split(',').map_while(|id| id.trim().parse().ok())
+}
+
+/// All calls that a request is of: the one that it is told as, and those that share it.
+pub(super) fn calls_of(exchange: &Exchange) -> impl Iterator<Item = u32> {
+    let first = exchange.call;
+    let shared = marked(exchange).filter(move |id| Some(*id) != first);
+    first.into_iter().chain(shared)
 }
 
 /// Numbers the attempts of each call at each server.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use scripted_servers::script::Route;
 
+use super::attribution;
 use super::exchange::Exchange;
 use super::facts::{EffectFact, Facts};
 use super::mark::Mark;
@@ -57,8 +58,8 @@ pub(crate) struct CallView<'a> {
 impl<'a> Case<'a> {
     /// Puts together what belongs together.
     pub(crate) fn new(plan: &'a Plan, manifest: &'a Manifest, facts: &'a Facts) -> Self {
-        let mut exchanges = by_call(&facts.exchanges, |one| one.call);
-        let mut effects = by_call(&facts.effects, |one| one.call);
+        let mut exchanges = by_call(&facts.exchanges, attribution::calls_of);
+        let mut effects = by_call(&facts.effects, |one| one.call.into_iter());
         let calls = plan.calls.iter().map(|call| {
             let report = facts.client.reports.get(&call.id);
             let report = report.map(|(mark, report)| (*mark, report));
@@ -181,10 +182,13 @@ impl Exchange {
 }
 
 /// What belongs to each call, in its order.
-fn by_call<T>(all: &[T], call: impl Fn(&T) -> Option<u32>) -> BTreeMap<u32, Vec<&T>> {
+fn by_call<'a, T, C>(all: &'a [T], calls_of: impl Fn(&'a T) -> C) -> BTreeMap<u32, Vec<&'a T>>
+where
+    C: Iterator<Item = u32>,
+{
     let mut calls: BTreeMap<u32, Vec<&T>> = BTreeMap::new();
     for one in all {
-        if let Some(call) = call(one) {
+        for call in calls_of(one) {
             calls.entry(call).or_default().push(one);
         }
     }

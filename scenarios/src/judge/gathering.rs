@@ -307,7 +307,13 @@ impl<'p> Gathering<'p> {
             let server = self.by_name.get(&**server).copied().unwrap_or_default();
             let line = (server as u32, *connection);
             let found = self.places.find(line, *exchange);
-            effect.call = found.and_then(|found| self.exchanges[found].call);
+            effect.call = found.and_then(|found| {
+                let exchange = &self.exchanges[found];
+                let item = effect.key.as_ref().and_then(|key| key.parse().ok());
+                let mut shared = attribution::calls_of(exchange).skip(1);
+                let of_item = item.filter(|item| shared.any(|id| id == *item));
+                of_item.or(exchange.call)
+            });
         }
     }
 }

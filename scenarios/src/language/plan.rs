@@ -13,6 +13,7 @@ use scripted_servers::script::{ConnectionAct, Listen, PortState, Route, Times, W
 use scripted_servers::wire::{Continue, Effect, IdleEnd, RequestPoint};
 use serde::{Deserialize, Serialize};
 
+pub use super::batch::Batch;
 pub use super::job::{Codes, Job, Query};
 pub use super::limits::{Jitter, Layer, Limits, Polls};
 use crate::assertions::Assertion;
@@ -372,6 +373,9 @@ pub struct Call {
     /// Where it submits work that is asked after, how that is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Job>,
+    /// Where it is an item of a batch, how those are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<Batch>,
 }
 
 /// A list of events as the answer of a call.
@@ -407,10 +411,17 @@ impl Call {
         stream.is_some_and(|stream| stream.cursor.is_some())
     }
 
+    /// Whether it may share a request with others.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.batch
+            .as_ref()
+            .is_some_and(|batch| batch.per_request > 1)
+    }
+
     /// Whether its client asks more of a server than its request, and how often nobody
     /// can tell.
     pub(crate) fn asks_more(&self) -> bool {
-        self.look_up.is_some() || self.job.is_some()
+        self.look_up.is_some() || self.job.is_some() || self.is_shared()
     }
 
     /// Whether it is an upload that goes on where it broke off.

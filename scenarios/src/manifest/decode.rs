@@ -122,6 +122,8 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("resumes", Ability::Resumes),
     ("looks-up", Ability::LooksUp),
     ("job", Ability::Job),
+    ("batch", Ability::Batch),
+    ("tells-causes", Ability::TellsCauses),
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),

@@ -246,6 +246,11 @@ pub enum Ability {
     LooksUp,
     /// Submits a job and asks after it until it ends.
     Job,
+    /// Sends many items, several in a request where it is told so, and reports each.
+    Batch,
+    /// Tells causes of a refusal apart by what its content says, where the status is the
+    /// same.
+    TellsCauses,
     /// Decodes gzip, and shows what it decoded.
     DecodesGzip,
     /// Decodes deflate (the zlib format), and shows what it decoded.

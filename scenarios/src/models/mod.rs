@@ -4,6 +4,7 @@
 //! A model decides content and effects; the behaviour of the step decides the wire.
 //! A new one is a file here, its `mod` line, and its line in `models!`.
 
+mod batch;
 mod events;
 mod idempotency;
 mod jobs;
@@ -22,6 +23,7 @@ use crate::faults::respond::Respond;
 use crate::reading::Reading;
 use crate::reading::names::is_name;
 
+pub use batch::Batch;
 pub use events::Events;
 pub use idempotency::Idempotency;
 pub use jobs::Jobs;
@@ -63,10 +65,9 @@ models! {
     Jobs in jobs;
     /// So many requests pass, others are denied.
     Limiter in limiter;
+    /// Many items in one request, and a verdict on each.
+    Batch in batch;
 }
-
-/// Models of the language that this version does not know yet.
-const NOT_YET: &[&str] = &["batch"];
 
 /// What the rest of the crate asks of a model.
 pub(crate) trait Remembers {
@@ -175,9 +176,7 @@ static KNOWN: [Known; COUNT] = {
     known
 };
 
-static KEYS: Keys = Keys::new("a model", &KNOWN)
-    .rules(&[Rule::OneOf(&WORDS)])
-    .not_yet(NOT_YET);
+static KEYS: Keys = Keys::new("a model", &KNOWN).rules(&[Rule::OneOf(&WORDS)]);
 
 /// Models of a server.
 const MOST: usize = 20;

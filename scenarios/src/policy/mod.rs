@@ -127,6 +127,9 @@ pub fn not_computable(
     if calls.iter().any(|call| call.job.is_some()) {
         return Some("the work is a job, and no policy says how often to ask after it");
     }
+    if calls.iter().any(Call::is_shared) {
+        return Some("items share a request, and no policy says which of them are sent again");
+    }
     let at_localhost = |call: &Call| match &call.request {
         Request::Literal { url, .. } => url.is_at_localhost(),
         Request::Operation { .. } => false,

@@ -17,7 +17,8 @@ use scripted_servers::script::{
 use crate::faults::Fault;
 use crate::manifest::{Manifest, Operation, OperationName};
 use crate::plan::{
-    BodyAs, Call, Codes, Content, Job, Plan, QueuePlan, Request, ServerPlan, StepPlan, Stream,
+    Batch, BodyAs, Call, Codes, Content, Job, Plan, QueuePlan, Request, ServerPlan, StepPlan,
+    Stream,
 };
 use crate::rendering::Rendering;
 use crate::template::Bindings;
@@ -48,6 +49,8 @@ pub struct ResolvedCall {
     pub look_up: Option<String>,
     /// Where it submits work that is asked after, how.
     pub job: Option<ResolvedJob>,
+    /// Where it is an item of a batch, how those are sent.
+    pub batch: Option<Batch>,
     /// Whether it is an upload that goes on where it broke off.
     pub resumable: bool,
     /// Wait before it.
@@ -191,6 +194,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
                     stream: None,
                     look_up: None,
                     job: None,
+                    batch: None,
                     pause: Duration::ZERO,
                     group: 0,
                     at_once: 1,
@@ -214,6 +218,7 @@ pub fn calls(plan: &Plan, manifest: &Manifest, bindings: &Bindings) -> Vec<Resol
             let look_up = call.look_up.as_ref();
             resolved.look_up = look_up.map(|url| url.render(bindings));
             let job = call.job.as_ref();
+            resolved.batch = call.batch.clone();
             resolved.job = job.map(|job| job_of(job, &with));
             (resolved.group, resolved.at_once) = (call.group, call.at_once);
             Some(resolved)
@@ -268,6 +273,7 @@ fn operation_call(
         stream: None,
         look_up: None,
         job: None,
+        batch: None,
         pause: Duration::ZERO,
         group: 0,
         at_once: 1,

@@ -133,7 +133,7 @@ mod tests {
             decided,
             says: Says::Answers(reply),
             fields: vec![("X-Left".to_owned(), "3".to_owned())],
-            effect: None,
+            effects: Vec::new(),
             takes: Duration::ZERO,
         };
         Passage(vec![("store".to_owned(), decision)])

@@ -57,6 +57,7 @@ impl Plan {
             stream: None,
             look_up: None,
             job: None,
+            batch: None,
             request: Request::Literal {
                 method: method.to_owned(),
                 url: url(server, path),

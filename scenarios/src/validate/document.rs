@@ -12,7 +12,8 @@ use crate::verdict::FindingName;
 
 use super::columns::Row;
 use super::{
-    Known, cancel, checks, columns, expect, fleet, job, limits, needs, servers, tags::TAGS, work,
+    Known, batch, cancel, checks, columns, expect, fleet, job, limits, needs, servers, tags::TAGS,
+    work,
 };
 use crate::reading::Reading;
 use crate::scope::Treatment;
@@ -38,6 +39,7 @@ pub(super) static KEYS: Keys = Keys::new(
             work::stream_kind,
         ),
         ("job", "work that is submitted and asked after", job::kind),
+        ("batch", "work of many items", batch::kind),
         ("limits", "what the client is told to keep to", limits::kind),
         ("needs", "abilities that cannot be derived", needs::kind),
         ("deadline", "end of patience with the client", || {
@@ -114,12 +116,15 @@ pub(super) static KEYS: Keys = Keys::new(
     ("submit", "`job`"),
     ("query", "`job`"),
     ("codes", "`job`"),
+    ("items", "`batch`"),
+    ("per_request", "`batch`"),
+    ("send", "`batch`"),
     ("when", "`cancel`, or a step"),
     ("later", "`cancel`"),
     ("defect", "`proves`"),
     ("finding", "`proves`"),
 ])
-.not_yet(&["names", "batch", "crash", "language"]);
+.not_yet(&["names", "crash", "language"]);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(300);

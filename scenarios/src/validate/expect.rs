@@ -34,19 +34,23 @@ static OF: Keys = Keys::new(
             "the number of an attempt of the only call",
             || Kind::Number(1..=1000),
         ),
+        ("item", "the number of an item of a `batch`", || {
+            Kind::Number(1..=MOST_CALLS)
+        }),
         ("server", "the name of a server", Kind::text),
     ],
 )
-.rules(&[Rule::AnyOf(&["call", "attempt", "server"])])
-.not_yet(&["item"]);
+.rules(&[Rule::AnyOf(&["call", "attempt", "item", "server"])]);
 
 const AXES: &[(&str, Axis)] = &[("conformance", Axis::Conformance), ("safety", Axis::Safety)];
 
 /// What stands beside an assertion.
 const BESIDE: &[Known] = &[
-    ("of", "the call, attempt or server that it is about", || {
-        Kind::Map(&OF)
-    }),
+    (
+        "of",
+        "the call, attempt, item or server that it is about",
+        || Kind::Map(&OF),
+    ),
     ("axis", "the question that it belongs to", || {
         Kind::words(AXES)
     }),
@@ -198,7 +202,10 @@ fn only_assertion<'n>(
 
 /// The number of a call that is made.
 pub(super) fn call_number(node: &Node, most: u64, reading: &mut Reading<'_>) -> Option<u64> {
-    let what = "the number of a call";
+    number_up_to(node, "the number of a call", most, reading)
+}
+
+fn number_up_to(node: &Node, what: &str, most: u64, reading: &mut Reading<'_>) -> Option<u64> {
     let number = node.number(what, 1..=MOST_CALLS, reading.out)?;
     if number > most {
         node.number(what, 1..=most, reading.out);
@@ -211,9 +218,19 @@ pub(super) fn call_number(node: &Node, most: u64, reading: &mut Reading<'_>) -> 
 fn of(node: &Node, calls: &[Call], reading: &mut Reading<'_>) -> Option<Of> {
     let fields = node.fields(&OF, reading.out)?;
     let most = u64::try_from(calls.len()).unwrap_or(u64::MAX);
-    let call = fields
-        .get("call")
-        .map(|node| call_number(node, most, reading));
+    let of_items = calls.iter().any(|call| call.batch.is_some());
+    let call = [("call", false), ("item", true)]
+        .into_iter()
+        .find_map(|(word, of_item)| fields.entry(word).map(|entry| (of_item, entry)))
+        .map(|(of_item, (key, node))| {
+            if of_item != of_items {
+                return other_work(key, of_item, reading);
+            }
+            match of_item {
+                true => number_up_to(node, "the number of an item", most, reading),
+                false => call_number(node, most, reading),
+            }
+        });
     let attempt = fields.get("attempt").map(|node| {
         let number = node.number("the number of an attempt", 1..=1000, reading.out)?;
         if calls.len() > 1 {
@@ -239,7 +256,7 @@ fn of(node: &Node, calls: &[Call], reading: &mut Reading<'_>) -> Option<Of> {
     if fields.entries().is_empty() {
         return node.wrong(
             "`of`",
-            "a map with `call`, `attempt` or `server`",
+            "a map with `call`, `attempt`, `item` or `server`",
             reading.out,
         );
     }
@@ -249,6 +266,30 @@ fn of(node: &Node, calls: &[Call], reading: &mut Reading<'_>) -> Option<Of> {
         attempt: number(all_good(attempt)?),
         server: all_good(server)?,
     })
+}
+
+/// A batch has items, other work has calls.
+fn other_work(key: &Key, of_item: bool, reading: &mut Reading<'_>) -> Option<u64> {
+    let (title, label, help) = if of_item {
+        (
+            "`item` needs the work `batch`",
+            "there are no items here",
+            "write `call`",
+        )
+    } else {
+        (
+            "`call` needs the work `call` or `calls`",
+            "the calls of a batch are its items",
+            "write `item`",
+        )
+    };
+    reading
+        .out
+        .report(ids::KEY_WITHOUT, &key.span, title)
+        .label(label)
+        .help(help)
+        .beyond_schema = true;
+    None
 }
 
 /// The same expectation in two places: one of them can never say anything new.

@@ -137,6 +137,7 @@ pub(super) fn job(node: &Node, reading: &mut Reading<'_>) -> Option<Call> {
         look_up: None,
         stream: None,
         job: Some(Job { query, codes }),
+        batch: None,
     })
 }
 

@@ -5,6 +5,7 @@
 //! columns are replaced already. Mistakes are collected over all cases.
 
 mod address;
+mod batch;
 mod cancel;
 mod checks;
 mod columns;

@@ -18,6 +18,7 @@ const NEEDS: &[(&str, Ability)] = &[
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),
     ("tells-progress", Ability::TellsProgress),
+    ("tells-causes", Ability::TellsCauses),
 ];
 
 /// Abilities that follow from the work and the limits, with what implies them.
@@ -33,6 +34,7 @@ const IMPLIED: &[(&str, &str)] = &[
         "`cursor` of a `stream`, or `resumable` of a `call`,",
     ),
     ("job", "`job`"),
+    ("batch", "`batch`"),
     ("streams-body", "`body_as: stream`"),
     (
         "tries-every-address",
@@ -147,6 +149,9 @@ fn implied(servers: &[ServerPlan], calls: &[Call], limits: &Limits) -> BTreeSet<
     }
     if calls.iter().any(|call| call.job.is_some()) {
         needs.insert(Ability::Job);
+    }
+    if calls.iter().any(|call| call.batch.is_some()) {
+        needs.insert(Ability::Batch);
     }
     if calls
         .iter()

@@ -11,7 +11,7 @@ use crate::template::{Piece, Template};
 
 use crate::reading::{Reading, all_good, content, cursor, names};
 
-use super::job;
+use super::{batch, job};
 
 /// Most calls of one case.
 pub(super) const MOST_CALLS: u64 = 1000;
@@ -168,7 +168,7 @@ pub(super) const BODY_AS: &[(&str, BodyAs)] =
     &[("buffer", BodyAs::Buffer), ("stream", BodyAs::Stream)];
 
 /// The forms of work, of which a scenario has one.
-pub(super) const FORMS: &[&str] = &["call", "calls", "stream", "job"];
+pub(super) const FORMS: &[&str] = &["call", "calls", "stream", "job", "batch"];
 
 /// `call`.
 pub(super) fn call_kind() -> Kind {
@@ -212,6 +212,9 @@ pub(super) fn calls(document: &Fields<'_>, reading: &mut Reading<'_>) -> Option<
     let (form, _, node) = document.one_of(FORMS, reading.out)?;
     if form == "job" {
         return job::job(node, reading).map(|call| vec![call]);
+    }
+    if form == "batch" {
+        return batch::batch(node, reading);
     }
     if form == "stream" {
         let fields = node.fields(&STREAM, reading.out)?;
@@ -314,6 +317,7 @@ fn one_call(fields: &Fields<'_>, id: u32, among: Among, reading: &mut Reading<'_
         look_up: all_good(look_up)?,
         stream: None,
         job: None,
+        batch: None,
     })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Connection, micros};
 use crate::event::What;
-use crate::models::{Asked, Decision};
+use crate::models::{Applied, Asked, Decision};
 use crate::transport::Transport;
 use crate::works::Work;
 
@@ -53,10 +53,13 @@ impl<T: Transport> Connection<T> {
 
     /// The application does what a model decided.
     fn apply(&self, decision: &Decision, arrived: Duration) {
-        let Some(effect) = decision.effect.clone() else {
-            return;
-        };
-        if decision.takes.is_zero() {
+        for effect in decision.effects.iter().cloned() {
+            self.take_effect(effect, decision.takes, arrived);
+        }
+    }
+
+    fn take_effect(&self, effect: Applied, takes: Duration, arrived: Duration) {
+        if takes.is_zero() {
             return self.tell(What::Effect {
                 name: effect.name,
                 key: effect.key,
@@ -71,7 +74,7 @@ impl<T: Transport> Connection<T> {
             name: effect.name,
             key: effect.key,
             began: arrived,
-            ends: arrived + decision.takes,
+            ends: arrived + takes,
         });
     }
 

@@ -40,9 +40,7 @@ impl<T: Transport> Run<'_, T> {
             self.held_back = true;
         }
         self.line.send_unsolicited(bytes).await?;
-        if !is_closed_behind
-            && let Err(stop) = self.line.reached_peer(bytes.len() as u64).await
-        {
+        if !is_closed_behind && let Err(stop) = self.line.reached_peer(bytes.len() as u64).await {
             self.aborted_at_their_sight();
             return Err(stop);
         }
@@ -57,7 +55,13 @@ impl<T: Transport> Run<'_, T> {
     /// the connection before the server could. Its RST acknowledges nothing.
     fn aborted_at_their_sight(&self) {
         let behind = self.program.steps.get(self.place + 1..);
-        let Some([WireStep::Fired(words), WireStep::EndWhenIdle(_, IdleEnd::Reset)]) = behind else {
+        let Some(
+            [
+                WireStep::Fired(words),
+                WireStep::EndWhenIdle(_, IdleEnd::Reset),
+            ],
+        ) = behind
+        else {
             return;
         };
         if self.line.left_before_silence().is_some() {

@@ -112,9 +112,12 @@ mod tests {
         let mut store = store(0);
         let first = order(1, "k", "a").ask(&mut store);
         assert_eq!(first.decided, Decided::Ran);
-        assert!(first.effect.is_some());
+        assert!(!first.effects.is_empty());
         let again = order(1, "k", "a").ask(&mut store);
-        assert_eq!((again.decided, again.effect), (Decided::Stored, None));
+        assert_eq!(
+            (again.decided, again.effects),
+            (Decided::Stored, Vec::new())
+        );
         assert_eq!(again.says, first.says);
         let other = order(2, "l", "a").ask(&mut store);
         assert_eq!(answered(&other), (200, r#"{"order":2}"#.to_owned()));
@@ -167,7 +170,7 @@ mod tests {
             for (later, key, content) in requests {
                 at += later;
                 let request = order(at, &key.to_string(), &content.to_string());
-                let ran = request.ask(&mut store).effect.is_some();
+                let ran = !request.ask(&mut store).effects.is_empty();
                 prop_assert_eq!(ran, keys.insert(key));
             }
         }

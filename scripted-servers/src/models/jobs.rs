@@ -178,7 +178,7 @@ mod tests {
         ]);
         let submitted = request(0, "POST /jobs").ask(&mut jobs);
         assert_eq!(answered(&submitted).1, r#"{"job":"job-1"}"#);
-        assert!(submitted.effect.is_some());
+        assert!(!submitted.effects.is_empty());
         let times = [10, 20, 30, 129, 130, 500, 501];
         let codes = times.map(|at| code(&mut jobs, at)).concat();
         assert_eq!(codes, "aabbccc");

@@ -6,6 +6,7 @@
 //! out. All of a server's stand behind one lock, so that a key is claimed by one
 //! request. A new one is a file here, its `mod` line, and its line in `models!`.
 
+pub mod batch;
 pub mod events;
 pub mod idempotency;
 pub mod jobs;
@@ -56,6 +57,8 @@ models! {
     Jobs in jobs;
     /// So many requests pass, others are denied.
     Limiter in limiter;
+    /// Many items in one request, and a verdict on each.
+    Batch in batch;
 }
 
 /// A request, as a model sees it.
@@ -136,8 +139,8 @@ pub struct Decision {
     pub says: Says,
     /// Header fields of whatever is answered.
     pub fields: Vec<(String, String)>,
-    /// The effect that the application had.
-    pub effect: Option<Applied>,
+    /// The effects that the application had.
+    pub effects: Vec<Applied>,
     /// How long the application works on it; its answer is ready then.
     pub takes: Duration,
 }
@@ -148,7 +151,7 @@ impl Decision {
             decided,
             says,
             fields: Vec::new(),
-            effect: None,
+            effects: Vec::new(),
             takes: Duration::ZERO,
         }
     }
@@ -164,12 +167,10 @@ impl Decision {
         Self::new(decided, Says::Answers(Reply::json(status, &content)))
     }
 
-    fn applies(self, name: &str, key: Option<String>) -> Self {
+    fn applies(mut self, name: &str, key: Option<String>) -> Self {
         let name = name.to_owned();
-        Self {
-            effect: Some(Applied { name, key }),
-            ..self
-        }
+        self.effects.push(Applied { name, key });
+        self
     }
 }
 
@@ -202,6 +203,15 @@ pub enum Decided {
     },
     /// Events were listed, from the one on that the client lacks.
     Listed,
+    /// Of the items of a batch so many were taken.
+    Items {
+        /// So many.
+        taken: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// There is no list of items in the content.
+    NoItems,
     /// It was none of the model's business, or within the limit.
     Passed,
     /// It was beyond the limit.
@@ -214,6 +224,7 @@ impl Decided {
         match self {
             Self::Conflict | Self::Busy | Self::Denied => true,
             Self::Stage { number, of } => number < of,
+            Self::Items { taken, of } => taken < of,
             _ => false,
         }
     }
@@ -231,6 +242,8 @@ impl Decided {
             Self::Submitted => "submitted",
             Self::Stage { .. } => "stage",
             Self::Listed => "listed",
+            Self::Items { .. } => "items",
+            Self::NoItems => "no-items",
             Self::Passed => "passed",
             Self::Denied => "denied",
         }

@@ -100,11 +100,11 @@ mod tests {
     fn what_was_created_is_found_by_its_key_and_nothing_else_is() {
         let mut book = book();
         let created = create(&mut book, "A-1");
-        let effect = created.effect.clone().unwrap();
+        let effect = created.effects[0].clone();
         assert_eq!(effect.key.as_deref(), Some("A-1"));
         let found = request(2, "GET /orders/A-1?full=1").ask(&mut book);
         assert_eq!(found.says, created.says);
-        assert_eq!(found.effect, None);
+        assert_eq!(found.effects, []);
         let missing = request(3, "GET /orders/A-2").ask(&mut book);
         assert_eq!(answered(&missing).0, 404);
         assert!(!missing.decided.refuses());
@@ -114,7 +114,7 @@ mod tests {
     fn the_same_key_twice_is_two_effects() {
         let mut book = book();
         let effects = [create(&mut book, "A-1"), create(&mut book, "A-1")];
-        assert!(effects.iter().all(|one| one.effect.is_some()));
+        assert!(effects.iter().all(|one| one.effects.len() == 1));
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
     fn a_record_without_a_key_cannot_be_found() {
         let mut book = book();
         let created = request(1, "POST /orders").content("{}").ask(&mut book);
-        assert_eq!(created.effect.unwrap().key, None);
+        assert_eq!(created.effects[0].key, None);
     }
 
     proptest! {

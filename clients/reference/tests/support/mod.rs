@@ -158,6 +158,7 @@ pub(crate) fn call(method: &str, url: String) -> Call {
         resumable: false,
         look_up: None,
         job: None,
+        batch: None,
         stream: None,
         pause_ms: 0,
         group: 0,

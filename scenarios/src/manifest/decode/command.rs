@@ -168,6 +168,7 @@ pub(super) fn abilities_agree(
         (Ability::Cancels, "`cancels`", "reads its stdin meanwhile"),
         (Ability::Streams, "`streams`", "tells which events came"),
         (Ability::Job, "`job`", "asks again"),
+        (Ability::Batch, "`batch`", "makes several calls"),
         (Ability::PollEvery, "`poll-every`", "asks again"),
         (Ability::Layers, "`layers`", "reads their names"),
         (Ability::Jitter, "`jitter`", "reads a word"),

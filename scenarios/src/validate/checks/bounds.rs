@@ -51,7 +51,9 @@ pub(super) fn delivered(view: &View<'_>, server: &ServerPlan) -> Bounds {
         }
         Request::Operation { .. } => false,
     });
-    let direct = u64::try_from(literal.count()).unwrap_or(u64::MAX);
+    let literal = u64::try_from(literal.count()).unwrap_or(u64::MAX);
+    let batch = view.plan.calls.iter().find_map(|call| call.batch.as_ref());
+    let direct = literal.div_ceil(batch.map_or(1, |batch| u64::from(batch.per_request)));
     let operations = view
         .plan
         .calls
