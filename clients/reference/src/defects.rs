@@ -35,6 +35,7 @@ pub enum Defect {
     DropsCause,
     DropsPreconditionsOnRetry,
     ForgetsEarlierWaits,
+    ForgetsWhatWasDone,
     GivesUpOn429,
     HedgesAtOnce,
     HedgesPosts,
@@ -53,6 +54,7 @@ pub enum Defect {
     KeepsTheSlowerCopy,
     NeverRetries,
     NeverTimesOut,
+    NewKeyAfterRestart,
     NewKeyEachAttempt,
     QueuesWithoutLimit,
     ReadsEndlessErrorBody,
@@ -208,6 +210,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "forgets-earlier-waits",
         "each wait alone is held against the limit of all waits",
     ),
+    (
+        Defect::ForgetsWhatWasDone,
+        "forgets-what-was-done",
+        "started again after a crash, it begins its work anew",
+    ),
     (Defect::GivesUpOn429, "gives-up-on-429", "429 is final"),
     (
         Defect::HedgesAtOnce,
@@ -293,6 +300,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::NeverTimesOut,
         "never-times-out",
         "it keeps to no limit of time",
+    ),
+    (
+        Defect::NewKeyAfterRestart,
+        "new-key-after-restart",
+        "started again after a crash, it makes new Idempotency-Keys",
     ),
     (
         Defect::NewKeyEachAttempt,

@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Malformed,
     /// More redirects than allowed.
     TooManyRedirects,
+    /// The call was under way when the process before this one was killed.
+    Killed,
     /// The caller wants the call no more. No error that is shown: what is shown
     /// says so itself.
     Cancelled,
@@ -44,7 +46,7 @@ pub(crate) const CANCELLED: &str = "the caller cancelled the call";
 
 impl Kind {
     /// All that are shown as errors.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Unusable,
         Self::QueueFull,
         Self::BreakerOpen,
@@ -59,6 +61,7 @@ impl Kind {
         Self::TotalTimeout,
         Self::Malformed,
         Self::TooManyRedirects,
+        Self::Killed,
     ];
 
     /// Whether this can only happen before a byte of a request is sent.
@@ -92,6 +95,7 @@ impl Kind {
             Self::TotalTimeout => "TOTAL_TIMEOUT",
             Self::Malformed => "MALFORMED_ANSWER",
             Self::TooManyRedirects => "TOO_MANY_REDIRECTS",
+            Self::Killed => "KILLED_MEANWHILE",
             Self::Cancelled => "CANCELLED",
         }
     }

@@ -12,13 +12,15 @@
 //! Each part of the policy is a file: `layers` counts who sends again, `backoff` how
 //! long is waited, `budget` what all calls may send again together, `limiter` how many
 //! are open, `breaker` when the server is left alone, `hedge` sends a second copy, and
-//! `cancel` knows whether the caller still wants a call.
+//! `cancel` knows whether the caller still wants a call. `checkpoints` keeps what a process
+//! has to know that takes the place of one that was killed.
 
 mod backoff;
 mod breaker;
 mod budget;
 mod call;
 mod cancel;
+pub mod checkpoints;
 mod clock;
 mod codec;
 mod connection;

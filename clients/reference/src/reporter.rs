@@ -5,6 +5,7 @@ use std::io;
 use client_kit::messages::{Messages, State};
 use client_kit::protocol::{Message, Report};
 
+use crate::checkpoints::Checkpoints;
 use crate::defects::Defects;
 use crate::report;
 use crate::retry::Ended;
@@ -13,6 +14,7 @@ use crate::retry::Ended;
 pub(crate) struct Reporter<'a> {
     pub(crate) call: u32,
     pub(crate) messages: &'a Messages,
+    pub(crate) checkpoints: &'a Checkpoints,
     pub(crate) reported: bool,
     /// Whether an attempt before the last one was sent.
     pub(crate) earlier_sent: bool,
@@ -38,11 +40,13 @@ impl Reporter<'_> {
         self.messages.progress(self.call, state)?;
         let claim = report::claim(ended, self.earlier_sent);
         let shown = report::shown(ended, defects);
-        self.messages.send(&Message::Report(Report {
+        let report = Report {
             call: self.call,
             shown,
             claim,
             events: self.events.clone(),
-        }))
+        };
+        self.checkpoints.ends(&report)?;
+        self.messages.send(&Message::Report(report))
     }
 }

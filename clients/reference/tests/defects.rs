@@ -520,8 +520,9 @@ fn the_good_client_and_the_defective_one_differ_as_named() {
 
 #[test]
 fn every_defect_has_a_case() {
-    // Those of a cancel are in `cancel.rs`, those of limits in `limits.rs`, those that a
-    // wait or an order shows in `defects_in_time.rs`.
+    // Those of a cancel are in `cancel.rs`, those of limits in `limits.rs`, those of a
+    // restart in `checkpoints.rs`, those that a wait or an order shows in
+    // `defects_in_time.rs`.
     let elsewhere = [
         Defect::AddsLayersUp,
         Defect::AnnouncesSuccessEarly,
@@ -531,6 +532,7 @@ fn every_defect_has_a_case() {
         Defect::CountsRetriesAsCalls,
         Defect::CutsRetryAfterToTheCap,
         Defect::ForgetsEarlierWaits,
+        Defect::ForgetsWhatWasDone,
         Defect::HedgesAtOnce,
         Defect::HedgesPosts,
         Defect::IgnoresAtOnce,
@@ -539,6 +541,7 @@ fn every_defect_has_a_case() {
         Defect::IgnoresRetryAfterDate,
         Defect::IgnoresRetryShare,
         Defect::KeepsTheSlowerCopy,
+        Defect::NewKeyAfterRestart,
         Defect::QueuesWithoutLimit,
         Defect::ReadsOnAfterCancel,
         Defect::ReadsSecondsAsMilliseconds,

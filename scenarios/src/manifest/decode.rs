@@ -118,6 +118,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("reuses-connections", Ability::ReusesConnections),
     ("tries-every-address", Ability::TriesEveryAddress),
     ("resumes", Ability::Resumes),
+    ("resumes-after-crash", Ability::ResumesAfterCrash),
     ("looks-up", Ability::LooksUp),
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),

@@ -12,7 +12,7 @@ use crate::verdict::FindingName;
 
 use super::columns::Row;
 use super::{
-    Known, cancel, checks, columns, expect, fleet, limits, needs, servers, tags::TAGS, work,
+    Known, cancel, checks, columns, crash, expect, fleet, limits, needs, servers, tags::TAGS, work,
 };
 use crate::reading::Reading;
 use crate::scope::Treatment;
@@ -53,6 +53,11 @@ pub(super) static KEYS: Keys = Keys::new(
         ),
         ("cancel", "a call that is cancelled, and when", cancel::kind),
         (
+            "crash",
+            "when the client is killed, to be started again",
+            crash::kind,
+        ),
+        (
             "fleet",
             "how many processes of the client do this work at the same time",
             fleet::kind,
@@ -77,6 +82,7 @@ pub(super) static KEYS: Keys = Keys::new(
     Rule::Needs(&["title", "why", "servers", "expect"]),
     Rule::OneOf(&["call", "calls", "stream"]),
     Rule::AtMostOneOf(&["sweep", "table"]),
+    Rule::AtMostOneOf(&["crash", "fleet"]),
 ])
 .elsewhere(&[
     ("must", "`expect`"),
@@ -109,12 +115,13 @@ pub(super) static KEYS: Keys = Keys::new(
     ("breaker_open", "`limits`"),
     ("hedge_after", "`limits`"),
     ("error_body", "`limits`"),
-    ("when", "`cancel`, or a step"),
+    ("when", "`cancel`, `crash`, or a step"),
     ("later", "`cancel`"),
+    ("restart_after", "`crash`"),
     ("defect", "`proves`"),
     ("finding", "`proves`"),
 ])
-.not_yet(&["names", "job", "batch", "crash", "language"]);
+.not_yet(&["names", "job", "batch", "language"]);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(300);
@@ -167,7 +174,9 @@ pub(super) fn plan(
     limits::check(&document, (&limits, &calls), reading.out);
     let (fleet, calls) = fleet::fleet(&document, calls, reading)?;
     let cancel = cancel::cancel(&document, (&servers, &calls, &limits), reading);
+    let crash = crash::crash(&document, (&servers, &calls, &limits), reading);
     let treatment = Treatment {
+        crashes: document.get("crash").is_some(),
         cancels: document.get("cancel").is_some(),
         fleet: document.get("fleet").is_some(),
     };
@@ -198,6 +207,7 @@ pub(super) fn plan(
         cap: cap?,
         enough: enough?,
         cancel: cancel?,
+        crash: crash?,
         expect: expect?,
         proves: proves?,
     };

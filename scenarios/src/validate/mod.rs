@@ -8,6 +8,7 @@ mod address;
 mod cancel;
 mod checks;
 mod columns;
+mod crash;
 mod document;
 mod expect;
 mod fleet;

@@ -14,6 +14,7 @@ const NEEDS: &[(&str, Ability)] = &[
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),
     ("reuses-connections", Ability::ReusesConnections),
+    ("resumes-after-crash", Ability::ResumesAfterCrash),
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),
@@ -70,11 +71,9 @@ pub(super) fn needs(document: &Fields<'_>, out: &mut Diagnostics) -> Option<Vec<
 }
 
 fn need(item: &Node, out: &mut Diagnostics) -> Option<Ability> {
-    for word in ["resumes", "resumes-after-crash"] {
-        if item.is_word(word) {
-            not_yet(&item.span, word, out);
-            return None;
-        }
+    if item.is_word("resumes") {
+        not_yet(&item.span, "resumes", out);
+        return None;
     }
     if let Some((word, by)) = IMPLIED.iter().find(|(word, _)| item.is_word(word)) {
         out.report(
