@@ -82,6 +82,8 @@ pub enum ClientEvent {
         /// Number of the call.
         call: u32,
     },
+    /// The client is killed, to be started again. Stamped just before.
+    CrashOrdered,
     /// The client was told to finish.
     FinishSent,
     /// The process under test ended.

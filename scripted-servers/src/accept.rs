@@ -76,6 +76,12 @@ impl Listener {
 }
 
 impl Waiting {
+    /// A client comes again; none: the record is broken.
+    pub(crate) fn into_listener(self) -> Option<Listener> {
+        let Losses { server, cell } = self.losses;
+        Listener::new(self.socket, server, cell)
+    }
+
     /// The next connection; none: no more wait.
     pub(crate) async fn next(&self) -> Option<Accepted> {
         let clock = &self.losses.cell.clock;

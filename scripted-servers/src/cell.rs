@@ -24,6 +24,8 @@ use crate::tcp::Tcp;
 pub(crate) enum Command {
     /// The client is gone: drain everything, then reply.
     ClientEnded(SyncSender<()>),
+    /// The client is gone, and comes again: drain everything, then reply and go on.
+    ClientCrashed(SyncSender<()>),
     /// End.
     Stop,
 }
@@ -59,23 +61,71 @@ pub(crate) fn start(
 }
 
 async fn run(cell: Arc<Cell>, attended: Vec<Attended>, mut commands: UnboundedReceiver<Command>) {
-    let (over, is_over) = watch::channel(false);
-    // Every task holds a sender; when all are gone, all tasks have ended.
-    let (alive, mut all_ended) = mpsc::channel::<()>(1);
+    let mut ports = Vec::with_capacity(attended.len());
     for attended in attended {
+        let (port, lives) = mpsc::unbounded_channel();
+        ports.push(port);
+        tokio::spawn(attend(attended, lives));
+    }
+    let mut life = Life::begin(&cell, &ports);
+    while let Some(command) = commands.recv().await {
+        let reply = match command {
+            Command::ClientEnded(reply) => {
+                life.end(Over::ForGood).await;
+                cell.settle_works();
+                reply
+            }
+            Command::ClientCrashed(reply) => {
+                life.end(Over::ForNow).await;
+                cell.begin_life();
+                life = Life::begin(&cell, &ports);
+                reply
+            }
+            Command::Stop => return,
+        };
+        let _ = reply.send(());
+    }
+}
+
+/// Whether a life of the client is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    /// It goes on.
+    No,
+    /// It is, and another one follows.
+    ForNow,
+    /// It was the last.
+    ForGood,
+}
+
+/// The tasks of one life of the client.
+struct Life {
+    over: watch::Sender<Over>,
+    /// Every task holds a sender; when all are gone, all tasks have ended.
+    ended: mpsc::Receiver<()>,
+}
+
+impl Life {
+    /// Gives each port its task.
+    fn begin(cell: &Arc<Cell>, ports: &[UnboundedSender<Task>]) -> Self {
+        let (over, is_over) = watch::channel(Over::No);
+        let (alive, ended) = mpsc::channel(1);
         let task = Task {
             cell: cell.clone(),
-            is_over: is_over.clone(),
-            _alive: alive.clone(),
+            is_over,
+            _alive: alive,
         };
-        tokio::spawn(attend(attended, task));
+        for port in ports {
+            // A port that is gone has broken the record, or never opens.
+            let _ = port.send(task.clone());
+        }
+        Self { over, ended }
     }
-    drop(alive);
-    while let Some(Command::ClientEnded(reply)) = commands.recv().await {
-        over.send_replace(true);
-        let _ = all_ended.recv().await;
-        cell.settle_works();
-        let _ = reply.send(());
+
+    /// Has all its tasks end, and waits for that.
+    async fn end(&mut self, how: Over) {
+        self.over.send_replace(how);
+        let _ = self.ended.recv().await;
     }
 }
 
@@ -83,14 +133,21 @@ async fn run(cell: Arc<Cell>, attended: Vec<Attended>, mut commands: UnboundedRe
 #[derive(Clone)]
 struct Task {
     cell: Arc<Cell>,
-    is_over: watch::Receiver<bool>,
+    is_over: watch::Receiver<Over>,
     _alive: mpsc::Sender<()>,
 }
 
 impl Task {
-    async fn over(&mut self) {
+    async fn over(&mut self) -> Over {
         // The sender outlives all tasks; if it did not, the cell would be over.
-        let _ = self.is_over.wait_for(|over| *over).await;
+        let over = self.is_over.wait_for(|over| *over != Over::No).await;
+        over.map_or(Over::ForGood, |over| *over)
+    }
+
+    /// Its part in the life that is over is done: the one in the next life.
+    async fn again(self, lives: &mut UnboundedReceiver<Self>) -> Option<Self> {
+        drop(self);
+        lives.recv().await
     }
 }
 
@@ -104,44 +161,78 @@ impl Drop for Task {
 }
 
 /// Leads a port through its states, and accepts once it is open.
-async fn attend(attended: Attended, mut task: Task) {
+async fn attend(attended: Attended, mut lives: UnboundedReceiver<Task>) {
     let Attended {
         server,
         port,
         phases,
     } = attended;
     let mut course = Course::new(server.clone(), port, phases);
-    tokio::select! {
-        biased;
-        () = task.over() => course.prove(),
-        () = course.run() => {}
+    let Some(mut task) = lives.recv().await else {
+        return;
+    };
+    let is_through = {
+        let run = course.run();
+        tokio::pin!(run);
+        loop {
+            tokio::select! {
+                biased;
+                over = task.over() => {
+                    if over == Over::ForGood {
+                        break false;
+                    }
+                    // It goes on, whoever comes.
+                    let Some(next) = task.again(&mut lives).await else {
+                        return;
+                    };
+                    task = next;
+                }
+                () = &mut run => break true,
+            }
+        }
+    };
+    if !is_through {
+        course.prove();
     }
     if !course.is_open() {
         return;
     }
     if let Some((listener, address)) = course.into_listener() {
-        accept(server, listener, address, task).await;
+        accept(server, listener, address, (task, lives)).await;
     }
 }
 
-async fn accept(server: Arc<Server>, listener: TcpListener, address: SocketAddr, mut task: Task) {
+async fn accept(
+    server: Arc<Server>,
+    listener: TcpListener,
+    address: SocketAddr,
+    (mut task, mut lives): (Task, UnboundedReceiver<Task>),
+) {
     let cell = task.cell.clone();
-    let Some(listener) = Listener::new(listener, server.name.clone(), cell) else {
-        return;
-    };
-    loop {
-        tokio::select! {
-            biased;
-            () = task.over() => break,
-            accepted = listener.next() => serve(&server, accepted, address, &task),
+    let mut listener = Listener::new(listener, server.name.clone(), cell);
+    while let Some(open) = listener {
+        let over = loop {
+            tokio::select! {
+                biased;
+                over = task.over() => break over,
+                accepted = open.next() => serve(&server, accepted, address, &task),
+            }
+        };
+        // What still waits to be accepted came while the client lived.
+        let Some(waiting) = open.into_waiting() else {
+            return;
+        };
+        while let Some(accepted) = waiting.next().await {
+            serve(&server, accepted, address, &task);
         }
-    }
-    // What still waits to be accepted came while the client lived.
-    let Some(waiting) = listener.into_waiting() else {
-        return;
-    };
-    while let Some(accepted) = waiting.next().await {
-        serve(&server, accepted, address, &task);
+        if over == Over::ForGood {
+            return;
+        }
+        listener = waiting.into_listener();
+        let Some(next) = task.again(&mut lives).await else {
+            return;
+        };
+        task = next;
     }
 }
 
@@ -162,7 +253,7 @@ fn serve(server: &Arc<Server>, (stream, peer): Accepted, own: SocketAddr, task: 
 async fn connection(mut line: Connection<Tcp>, act: ConnectionAct, entry: usize, mut task: Task) {
     tokio::select! {
         biased;
-        () = task.over() => {}
+        _ = task.over() => {}
         () = live(&mut line, act, entry) => {
             read_out(&mut line).await;
             return;

@@ -350,11 +350,27 @@ impl Running {
             return;
         }
         self.cell.set_over(at);
+        self.order(Command::ClientEnded);
+    }
+
+    /// Tells the servers' thread, and waits until it has done so.
+    fn order(&self, command: impl FnOnce(mpsc::SyncSender<()>) -> Command) {
         let (reply, done) = mpsc::sync_channel(1);
-        let told = self.commands.send(Command::ClientEnded(reply));
+        let told = self.commands.send(command(reply));
         if told.is_err() || done.recv_timeout(PATIENCE).is_err() {
             self.is_stuck.store(true, Ordering::Release);
         }
+    }
+
+    /// To be called as soon as the client's process is gone, where another one is going
+    /// to take its place, with the time at which it ended. As
+    /// [`Running::client_ended_at`] for all connections that there are; but scripts,
+    /// models and ports stay as they are, effects that take time go on, and whoever
+    /// connects from now on is served. Returns when nothing more can come from the
+    /// process that is gone.
+    pub fn client_crashed_at(&self, at: Duration) {
+        self.cell.life().end(at);
+        self.order(Command::ClientCrashed);
     }
 
     /// Closes the ledger, if [`Running::client_ended`] has not, and ends the

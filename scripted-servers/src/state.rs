@@ -18,15 +18,46 @@ use crate::select::{self, Due, Facts};
 use crate::wire::{Answer, KeySource, RequestPoint, SentEvents, WireProgram, WireStep};
 use crate::works::Works;
 
+/// A life of the client: from its start to its end, or to that of the last of its
+/// processes. One that is killed and started again has several. Connections belong to
+/// the life that opened them.
+#[derive(Debug, Default)]
+pub(crate) struct Life {
+    /// When it ended; from then on its connections' scripts do nothing more.
+    ended: OnceLock<Duration>,
+    /// The client is being stopped for reasons that are not its own.
+    stopping: AtomicBool,
+}
+
+impl Life {
+    /// It ended at this time. From here on no script of its connections does anything.
+    pub(crate) fn end(&self, at: Duration) {
+        let _ = self.ended.set(at);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended.get().is_some()
+    }
+
+    /// Whether the client lived at this time, as far as is known now.
+    pub(crate) fn lived_at(&self, time: Duration) -> bool {
+        self.ended.get().is_none_or(|end| time <= *end)
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+}
+
 /// What all servers of a cell share.
 pub(crate) struct Cell {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) record: Arc<dyn Record>,
     pub(crate) peers: Arc<Peers>,
-    /// When the client ended; from then on scripts do nothing more.
-    ended: OnceLock<Duration>,
-    /// The client is being stopped for reasons that are not its own.
-    stopping: AtomicBool,
+    /// The client's life that goes on, or the last one.
+    life: Mutex<Arc<Life>>,
+    /// The client has ended for good.
+    over: AtomicBool,
     broken: OnceLock<String>,
     /// What the applications work on.
     pub(crate) works: Works,
@@ -40,8 +71,8 @@ impl Cell {
             clock,
             record,
             peers: Arc::new(Peers::new()),
-            ended: OnceLock::new(),
-            stopping: AtomicBool::new(false),
+            life: Mutex::default(),
+            over: AtomicBool::new(false),
             broken: OnceLock::new(),
             works: Works::default(),
             handed_over: watch::Sender::new(None),
@@ -69,27 +100,33 @@ impl Cell {
         }
     }
 
-    /// The client ended at this time. From here on no script does anything.
+    /// The life of the client that goes on, or has ended last.
+    pub(crate) fn life(&self) -> Arc<Life> {
+        let life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
+        life.clone()
+    }
+
+    /// All that is left of the life that has ended was counted: what comes from now on
+    /// is of the next one.
+    pub(crate) fn begin_life(&self) {
+        let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
+        *life = Arc::default();
+    }
+
+    /// The client ended at this time, for good.
     pub(crate) fn set_over(&self, at: Duration) {
-        let _ = self.ended.set(at);
+        self.life().end(at);
+        self.over.store(true, Ordering::Release);
     }
 
+    /// Whether the client has ended for good.
     pub(crate) fn is_over(&self) -> bool {
-        self.ended.get().is_some()
-    }
-
-    /// Whether the client lived at this time, as far as is known now.
-    pub(crate) fn lived_at(&self, time: Duration) -> bool {
-        self.ended.get().is_none_or(|end| time <= *end)
+        self.over.load(Ordering::Acquire)
     }
 
     /// From here on the client's leaving proves nothing.
     pub(crate) fn set_stopping(&self) {
-        self.stopping.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire)
+        self.life().stopping.store(true, Ordering::Release);
     }
 
     /// What the servers counted can not be trusted, for this reason. The first

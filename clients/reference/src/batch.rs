@@ -6,7 +6,7 @@ use std::io;
 
 use client_kit::digest::BodyDigest;
 use client_kit::messages::{Messages, State};
-use client_kit::protocol::{Batch, Body, Call};
+use client_kit::protocol::{Batch, Body, Call, Message};
 use client_kit::session::Controls;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ struct Met<'c> {
 impl Client {
     /// Sends all items of a batch, and reports each.
     pub(crate) fn batch(&self, items: &[Call], batch: &Batch, with: With<'_>) -> io::Result<()> {
-        let mut open: Vec<&Call> = items.iter().collect();
+        let mut open = self.left_open(items, batch, with.0)?;
         let mut round = 0;
         while !open.is_empty() {
             round += 1;
@@ -63,6 +63,26 @@ impl Client {
         Ok(())
     }
 
+    /// The items of which nothing was told before this process; of those that are sent
+    /// alone their calls know it.
+    fn left_open<'c>(
+        &self,
+        items: &'c [Call],
+        batch: &Batch,
+        messages: &Messages,
+    ) -> io::Result<Vec<&'c Call>> {
+        let mut open = Vec::new();
+        for item in items {
+            match self.checkpoints.ended_before(item.id) {
+                Some(report) if batch.into.is_some() => {
+                    messages.send(&Message::Report(report.clone()))?;
+                }
+                _ => open.push(item),
+            }
+        }
+        Ok(open)
+    }
+
     fn sleep_before(&self, retry: u32, first: &Call, controls: &Controls) {
         let token = Token::of(first.id, controls);
         let patience = self.policy.patience(&token);
@@ -76,7 +96,8 @@ impl Client {
         for call in part {
             let token = Token::of(call.id, controls);
             let ended = self.call(call, messages, &token)?;
-            met.refused |= ended.is_ok_and(|answer| matches!(answer.status, 400..=499));
+            let answer = ended.and_then(Result::ok);
+            met.refused |= answer.is_some_and(|answer| matches!(answer.status, 400..=499));
         }
         Ok(met)
     }
@@ -108,7 +129,7 @@ impl Client {
             return self.each(part, &statuses, round, messages);
         }
         for call in part {
-            Reporter::of(call, messages).end(&ended, &self.defects)?;
+            Reporter::of(call, messages, &self.checkpoints).end(&ended, &self.defects)?;
         }
         Ok(Met::default())
     }
@@ -158,7 +179,7 @@ impl Client {
             }
             let ended = verdict(*status);
             met.refused |= ended.is_err();
-            Reporter::of(call, messages).end(&ended, &self.defects)?;
+            Reporter::of(call, messages, &self.checkpoints).end(&ended, &self.defects)?;
         }
         Ok(met)
     }
@@ -169,7 +190,7 @@ fn leave(client: &Client, part: &[&Call], messages: &Messages) -> io::Result<()>
     let note = "an item before it was refused";
     let ended = Err(Failure::new(Kind::Unusable, note));
     for call in part {
-        Reporter::of(call, messages).end(&ended, &client.defects)?;
+        Reporter::of(call, messages, &client.checkpoints).end(&ended, &client.defects)?;
     }
     Ok(())
 }

@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use client_kit::messages::{Messages, State};
-use client_kit::protocol::{Call, Limits};
+use client_kit::protocol::{Call, Limits, Message};
 
 use crate::breaker::{Breaker, End};
 use crate::budget::Budget;
 use crate::cancel::Token;
+use crate::checkpoints::Checkpoints;
 use crate::clock;
 use crate::connection::Connection;
 use crate::defects::{Defect, Defects};
@@ -30,6 +31,7 @@ use crate::retry::{self, Ended};
 pub(crate) struct Client {
     pub(crate) policy: Policy,
     pub(crate) defects: Defects,
+    pub(crate) checkpoints: Checkpoints,
     limiter: Limiter,
     budget: Budget,
     breaker: Breaker,
@@ -52,7 +54,7 @@ pub(crate) struct History {
 }
 
 impl Client {
-    pub(crate) fn new(limits: &Limits, defects: Defects) -> Self {
+    pub(crate) fn new(limits: &Limits, defects: Defects, checkpoints: Checkpoints) -> Self {
         let policy = Policy::new(limits, &defects);
         let retries_earn = defects.has(Defect::CountsRetriesAsCalls);
         Self {
@@ -61,31 +63,43 @@ impl Client {
             breaker: Breaker::new(policy.breaker),
             policy,
             defects,
+            checkpoints,
             pool: Mutex::default(),
             abandoned: Mutex::default(),
         }
     }
 
-    /// Makes a call and reports it, once.
+    /// Makes a call and reports it, once; how it ended, unless a process before this one
+    /// had made it.
     pub(crate) fn call(
         &self,
         call: &Call,
         messages: &Messages,
         token: &Token,
-    ) -> io::Result<Ended> {
-        let mut reporter = Reporter::of(call, messages);
+    ) -> io::Result<Option<Ended>> {
+        if let Some(report) = self.checkpoints.ended_before(call.id) {
+            messages.send(&Message::Report(report.clone()))?;
+            return Ok(None);
+        }
+        let mut reporter = Reporter::of(call, messages, &self.checkpoints);
         messages.progress(call.id, State::Pending)?;
         let patience = self.policy.patience(token);
         let ended = match self.enter(call, &patience) {
             // The place is kept to the end of the call.
             Ok((request, look_up, _open)) => {
-                self.budget.earn();
-                self.make(call, (&request, &look_up), patience, &mut reporter)?
+                match self.interrupted(call, (&request, &look_up), &patience) {
+                    Some(ended) => ended,
+                    None => {
+                        self.checkpoints.begins(call.id)?;
+                        self.budget.earn();
+                        self.make(call, (&request, &look_up), patience, &mut reporter)?
+                    }
+                }
             }
             Err(failure) => Err(failure),
         };
         reporter.end(&ended, &self.defects)?;
-        Ok(ended)
+        Ok(Some(ended))
     }
 
     /// A call that can be sent, once its turn has come.
@@ -94,8 +108,36 @@ impl Client {
         call: &Call,
         patience: &Patience,
     ) -> Result<(Request, LookUp, Open<'_>), Failure> {
-        let (request, look_up) = (Request::of(call)?, LookUp::of(call)?);
+        let (mut request, look_up) = (Request::of(call)?, LookUp::of(call)?);
+        if self.checkpoints.is_again() && self.defects.has(Defect::NewKeyAfterRestart) {
+            request.change_keys("again");
+        }
         Ok((request, look_up, self.limiter.enter(patience)?))
+    }
+
+    /// What is to be said of a call that was under way when the process before this one
+    /// was killed; none: it can be made, as it may arrive twice or has not arrived.
+    fn interrupted(
+        &self,
+        call: &Call,
+        (request, look_up): (&Request, &LookUp),
+        patience: &Patience,
+    ) -> Option<Ended> {
+        let repeatable = request.may_arrive_twice(&self.defects);
+        if repeatable || !self.checkpoints.was_under_way(call.id) {
+            return None;
+        }
+        let note = "this program was killed while the call was under way";
+        let ended = Err(Failure::new(Kind::Killed, note));
+        let mut history = History {
+            sent: 1,
+            ..History::default()
+        };
+        match self.truth(&ended, look_up, patience, &mut history) {
+            Truth::Done(found) => Some(found),
+            Truth::NotDone => None,
+            Truth::Unknown | Truth::NotAsked => Some(ended),
+        }
     }
 
     fn make(

@@ -36,6 +36,7 @@ pub enum Defect {
     DropsCause,
     DropsPreconditionsOnRetry,
     ForgetsEarlierWaits,
+    ForgetsWhatWasDone,
     GivesUpAtABare502,
     GivesUpAtAProviderFault,
     GivesUpOn429,
@@ -58,6 +59,7 @@ pub enum Defect {
     KnowsOneDoneCode,
     NeverRetries,
     NeverTimesOut,
+    NewKeyAfterRestart,
     NewKeyEachAttempt,
     PoisonBlocksTheRest,
     PollsAfterATerminalCode,
@@ -227,6 +229,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         "each wait alone is held against the limit of all waits",
     ),
     (
+        Defect::ForgetsWhatWasDone,
+        "forgets-what-was-done",
+        "started again after a crash, it begins its work anew",
+    ),
+    (
         Defect::GivesUpAtABare502,
         "gives-up-at-a-bare-502",
         "a query that a gateway answers, or nobody, ends the job",
@@ -331,6 +338,11 @@ pub const LIST: &[(Defect, &str, &str)] = &[
         Defect::NeverTimesOut,
         "never-times-out",
         "it keeps to no limit of time",
+    ),
+    (
+        Defect::NewKeyAfterRestart,
+        "new-key-after-restart",
+        "started again after a crash, it makes new Idempotency-Keys",
     ),
     (
         Defect::NewKeyEachAttempt,

@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     JobRefused,
     /// The API says that an item of a batch is not taken.
     ItemRefused,
+    /// The call was under way when the process before this one was killed.
+    Killed,
     /// The caller wants the call no more. No error that is shown: what is shown
     /// says so itself.
     Cancelled,
@@ -48,7 +50,7 @@ pub(crate) const CANCELLED: &str = "the caller cancelled the call";
 
 impl Kind {
     /// All that are shown as errors.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Unusable,
         Self::QueueFull,
         Self::BreakerOpen,
@@ -65,6 +67,7 @@ impl Kind {
         Self::TooManyRedirects,
         Self::JobRefused,
         Self::ItemRefused,
+        Self::Killed,
     ];
 
     /// Whether this can only happen before a byte of a request is sent.
@@ -114,6 +117,7 @@ impl Kind {
             Self::TooManyRedirects => "TOO_MANY_REDIRECTS",
             Self::JobRefused => "JOB_REFUSED",
             Self::ItemRefused => "ITEM_REFUSED",
+            Self::Killed => "KILLED_MEANWHILE",
             Self::Cancelled => "CANCELLED",
         }
     }

@@ -5,16 +5,17 @@
 //! From the outside in: [`program`] speaks the client protocol, `call` makes one
 //! call of as many attempts as `policy` and the table in `retry` allow, `redirect`
 //! finds the next hop, `listening` hands a list of events to its caller, `upload` goes
-//! on where it broke off, `job` asks after what was submitted, `batch` sends many items, `pool` keeps connections,
-//! `exchange` sends one request and reads one answer over a `connection`, and `codec`
-//! knows the bytes. The codec is its own: were it the servers' parser, both could be
-//! wrong together.
+//! on where it broke off, `job` asks after what was submitted, `batch` sends many items,
+//! `pool` keeps connections, `exchange` sends one request and reads one answer over a
+//! `connection`, and `codec` knows the bytes. The codec is its own: were it the servers'
+//! parser, both could be wrong together.
 //!
 //! Each part of the policy is a file: `layers` counts who sends again, `backoff` how
-//! long is waited, `cause` whether that helps, `polls` how long before a job is asked after, `budget` what all calls
-//! may send again together, `limiter` how many are open, `breaker` when the server is left
-//! alone, `hedge` sends a second copy, and `cancel` knows whether the caller still wants a
-//! call.
+//! long is waited, `cause` whether that helps, `polls` how long before a job is asked
+//! after, `budget` what all calls may send again together, `limiter` how many are open,
+//! `breaker` when the server is left alone, `hedge` sends a second copy, and `cancel`
+//! knows whether the caller still wants a call. `checkpoints` keeps what a process has to
+//! know that takes the place of one that was killed.
 
 mod backoff;
 mod batch;
@@ -23,6 +24,7 @@ mod budget;
 mod call;
 mod cancel;
 mod cause;
+pub mod checkpoints;
 mod clock;
 mod codec;
 mod connection;

@@ -1,6 +1,7 @@
 //! The reference client as a program that speaks the client protocol.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -12,21 +13,23 @@ use client_kit::session::{Controls, Session};
 
 use crate::call::Client;
 use crate::cancel::Token;
+use crate::checkpoints::Checkpoints;
 use crate::defects::{self, Defect, Defects};
 
 const HELP: &str = "\
 The reference client of wirefault. Started by wirefault; it reads its work from stdin.
 
-  --defect NAME   switch a defect on; may be given repeatedly
-  --version       print the version
-  --help          print this
+  --defect NAME        switch a defect on; may be given repeatedly
+  --checkpoints FILE   keep in this file what is done, and go on with what it holds
+  --version            print the version
+  --help               print this
 
 Defects:
 ";
 
 /// What the arguments ask for.
 enum Asked {
-    Work(Defects),
+    Work(Defects, Option<PathBuf>),
     Print(String),
     Wrong(String),
 }
@@ -34,7 +37,7 @@ enum Asked {
 /// Runs the client with its arguments, the program's name left out.
 pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     match asked(args.into_iter()) {
-        Asked::Work(defects) => serve(&defects),
+        Asked::Work(defects, checkpoints) => serve(&defects, checkpoints.as_deref()),
         Asked::Print(text) => {
             say(&mut io::stdout(), &text);
             ExitCode::SUCCESS
@@ -56,7 +59,23 @@ pub fn run(
     messages: &Messages,
     controls: &Controls,
 ) -> io::Result<()> {
-    let client = Client::new(&work.limits, defects.clone());
+    run_on(Checkpoints::default(), work, defects, (messages, controls))
+}
+
+/// As [`run`], going on where the process before this one was killed.
+///
+/// # Errors
+/// Nobody reads the messages any more, or checkpoints cannot be written.
+pub fn run_on(
+    mut checkpoints: Checkpoints,
+    work: &Work,
+    defects: &Defects,
+    (messages, controls): (&Messages, &Controls),
+) -> io::Result<()> {
+    if defects.has(Defect::ForgetsWhatWasDone) {
+        checkpoints.forget();
+    }
+    let client = Client::new(&work.limits, defects.clone(), checkpoints);
     for group in work.groups() {
         if let Some(batch) = group.first().and_then(|call| call.batch.as_ref()) {
             client.batch(group, batch, (messages, controls))?;
@@ -104,6 +123,7 @@ fn make(
 
 fn asked(mut args: impl Iterator<Item = String>) -> Asked {
     let mut on = Defects::default();
+    let mut checkpoints = None;
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--defect" => {
@@ -121,6 +141,10 @@ fn asked(mut args: impl Iterator<Item = String>) -> Asked {
                 };
                 on = on.with(defect);
             }
+            "--checkpoints" => match args.next() {
+                Some(file) => checkpoints = Some(file.into()),
+                None => return Asked::Wrong("--checkpoints wants a file\n".to_owned()),
+            },
             "--version" => {
                 return Asked::Print(
                     concat!("reference-client ", env!("CARGO_PKG_VERSION"), "\n").to_owned(),
@@ -129,15 +153,27 @@ fn asked(mut args: impl Iterator<Item = String>) -> Asked {
             "--help" => return Asked::Print(format!("{HELP}{}", defects::help())),
             other => {
                 return Asked::Wrong(format!(
-                    "{other:?} is no argument; there are --defect NAME, --version and --help\n"
+                    "{other:?} is no argument; there are --defect NAME, --checkpoints FILE, --version and \
+                     --help\n"
                 ));
             }
         }
     }
-    Asked::Work(on)
+    Asked::Work(on, checkpoints)
 }
 
-fn serve(defects: &Defects) -> ExitCode {
+fn serve(defects: &Defects, checkpoints: Option<&Path>) -> ExitCode {
+    let checkpoints = checkpoints.map_or_else(|| Ok(Checkpoints::default()), Checkpoints::in_file);
+    let checkpoints = match checkpoints {
+        Ok(checkpoints) => checkpoints,
+        Err(error) => {
+            say(
+                &mut io::stderr(),
+                &format!("no checkpoints can be kept: {error}\n"),
+            );
+            return ExitCode::from(2);
+        }
+    };
     let session = match Session::open() {
         Ok(session) => session,
         Err(error) => {
@@ -145,7 +181,12 @@ fn serve(defects: &Defects) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run(&session.work, defects, &session.messages, &session.controls) {
+    let Session {
+        work,
+        messages,
+        controls,
+    } = &session;
+    match run_on(checkpoints, work, defects, (messages, controls)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say(

@@ -5,6 +5,7 @@ use std::io;
 use client_kit::messages::{Messages, State};
 use client_kit::protocol::{Call, Message, Report, Shown};
 
+use crate::checkpoints::Checkpoints;
 use crate::defects::Defects;
 use crate::report;
 use crate::retry::Ended;
@@ -13,6 +14,7 @@ use crate::retry::Ended;
 pub(crate) struct Reporter<'a> {
     pub(crate) call: u32,
     pub(crate) messages: &'a Messages,
+    pub(crate) checkpoints: &'a Checkpoints,
     pub(crate) reported: bool,
     /// Whether an attempt before the last one was sent.
     pub(crate) earlier_sent: bool,
@@ -24,10 +26,11 @@ pub(crate) struct Reporter<'a> {
 
 impl<'a> Reporter<'a> {
     /// Nothing is said of this call yet.
-    pub(crate) fn of(call: &Call, messages: &'a Messages) -> Self {
+    pub(crate) fn of(call: &Call, messages: &'a Messages, checkpoints: &'a Checkpoints) -> Self {
         Self {
             call: call.id,
             messages,
+            checkpoints,
             reported: false,
             earlier_sent: false,
             held: false,
@@ -56,11 +59,13 @@ impl<'a> Reporter<'a> {
         } else {
             report::shown(ended, defects)
         };
-        self.messages.send(&Message::Report(Report {
+        let report = Report {
             call: self.call,
             shown,
             claim,
             events: self.events.clone(),
-        }))
+        };
+        self.checkpoints.ends(&report)?;
+        self.messages.send(&Message::Report(report))
     }
 }

@@ -104,11 +104,16 @@ impl Request {
                 .fields
                 .retain(|(name, _)| is_key(name) || !is_guard(name));
         }
-        let keys = again.fields.iter_mut().filter(|(name, _)| is_key(name));
         if defects.has(Defect::NewKeyEachAttempt) {
-            keys.for_each(|(_, value)| value.push_str(&format!("-{attempt}")));
+            again.change_keys(&attempt.to_string());
         }
         again
+    }
+
+    /// Makes other keys of its keys.
+    pub(crate) fn change_keys(&mut self, by: &str) {
+        let keys = self.fields.iter_mut().filter(|(name, _)| is_key(name));
+        keys.for_each(|(_, value)| value.push_str(&format!("-{by}")));
     }
 
     /// The same request without its content.

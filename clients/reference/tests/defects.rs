@@ -562,8 +562,9 @@ fn the_good_client_and_the_defective_one_differ_as_named() {
 
 #[test]
 fn every_defect_has_a_case() {
-    // Those of a cancel are in `cancel.rs`, those of limits in `limits.rs`, those of
-    // jobs in `jobs.rs`, of batches in `batch.rs`, those that a wait or an order shows in `defects_in_time.rs`.
+    // Those of a cancel are in `cancel.rs`, those of limits in `limits.rs`, those of jobs
+    // in `jobs.rs`, of batches in `batch.rs`, of a restart in `checkpoints.rs`, those that
+    // a wait or an order shows in `defects_in_time.rs`.
     let elsewhere = [
         Defect::AddsLayersUp,
         Defect::AnnouncesSuccessEarly,
@@ -573,6 +574,7 @@ fn every_defect_has_a_case() {
         Defect::CountsRetriesAsCalls,
         Defect::CutsRetryAfterToTheCap,
         Defect::ForgetsEarlierWaits,
+        Defect::ForgetsWhatWasDone,
         Defect::GivesUpAtABare502,
         Defect::GivesUpAtAProviderFault,
         Defect::HedgesAtOnce,
@@ -585,6 +587,7 @@ fn every_defect_has_a_case() {
         Defect::IgnoresRetryShare,
         Defect::KeepsTheSlowerCopy,
         Defect::KnowsOneDoneCode,
+        Defect::NewKeyAfterRestart,
         Defect::PoisonBlocksTheRest,
         Defect::PollsAfterATerminalCode,
         Defect::PollsWithoutABudget,

@@ -5,6 +5,7 @@
 //! Everything seen goes into the evidence; nothing is judged here. All waiting
 //! is on the cell's clock or on facts.
 
+mod again;
 mod orders;
 mod ready;
 mod statuses;
@@ -30,6 +31,7 @@ use crate::cell::evidence::{EvidenceLog, Signals};
 use crate::client::protocol::control_line;
 use crate::launch::{Launcher, Status, Stdin, Watch};
 use crate::run::{Interrupt, Slot};
+pub(super) use again::Again;
 use ready::Ready;
 use together::Stand;
 pub(super) use together::Together;
@@ -60,6 +62,8 @@ pub(super) struct Errand<'a> {
     pub(super) interrupt: &'a Interrupt,
     /// Called before the client is killed because of what was counted.
     pub(super) stopping: &'a dyn Fn(),
+    /// Where another process takes its place after a crash: how.
+    pub(super) again: Again<'a>,
     /// Called with the id of the process when its end was seen.
     pub(super) end_seen: &'a dyn Fn(u32),
 }
@@ -80,6 +84,8 @@ pub(super) enum Ended {
     Interrupted,
     /// The launcher broke; the client is gone. The evidence says how.
     Broken,
+    /// It was killed on order, to be started again.
+    Crashed,
 }
 
 /// Runs all processes of the client to their ends. With them come their launchers,
@@ -121,7 +127,7 @@ async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
     let launcher = errand.launcher;
     let launched = launcher.launch(&errand.args, errand.stdin, errand.door)?;
     let now = errand.clock.now();
-    let driver = Driver {
+    let mut driver = Driver {
         args: errand.args,
         talk: errand.talk,
         log: errand.log,
@@ -148,12 +154,33 @@ async fn drive(errand: Errand<'_>) -> io::Result<(Ended, Watch)> {
         ended_at: None,
         killed: false,
         interrupted: false,
+        crash: Crash::default(),
         broken_off: false,
         ordered: false,
     };
     let mut watch = launched.watch;
-    let ended = driver.run(&mut watch).await?;
+    let mut ended = driver.run(&mut watch).await?;
+    while ended == Ended::Crashed {
+        let next = driver.start_again(&errand.again, (&errand.stdout, &errand.stderr));
+        match next.await? {
+            // The launcher that is done is waited for here.
+            Some(next) => watch = next,
+            None => return Ok((Ended::Interrupted, watch)),
+        }
+        ended = driver.run(&mut watch).await?;
+    }
     Ok((ended, watch))
+}
+
+/// What became of the order to kill the client.
+#[derive(Default)]
+struct Crash {
+    /// When it was given.
+    ordered: Option<Duration>,
+    /// It killed the process, which comes again.
+    made: bool,
+    /// Nothing that it had started is left.
+    swept: bool,
 }
 
 struct Driver<'a> {
@@ -190,6 +217,7 @@ struct Driver<'a> {
     ended_at: Option<Duration>,
     killed: bool,
     interrupted: bool,
+    crash: Crash,
     /// Another process can not be run, so that this one is ended.
     broken_off: bool,
     /// Whether the order to cancel was given, or came too late.
@@ -209,7 +237,7 @@ enum Woken {
 }
 
 impl Driver<'_> {
-    async fn run(mut self, launcher: &mut Watch) -> io::Result<Ended> {
+    async fn run(&mut self, launcher: &mut Watch) -> io::Result<Ended> {
         loop {
             if self.clock.now() >= self.until {
                 self.processors.look(self.clock.now());
@@ -237,6 +265,10 @@ impl Driver<'_> {
             self.until = until;
             let look = self.ready.as_ref().map(Ready::next_look);
             let until = look.map_or(until, |look| look.min(until));
+            let until = match self.crash(launcher) {
+                Some(due) => until.min(due),
+                None => until,
+            };
             let until = self.order()?.map_or(until, |order| order.min(until));
             match self.wait(launcher, until).await? {
                 Woken::Status(None) => {

@@ -108,6 +108,11 @@ impl Ending {
         self.state = State::Starting(now + OTHERS_PATIENCE);
     }
 
+    /// The program was killed, and is being started again.
+    pub(super) fn starting_again(&mut self, now: Duration) {
+        self.state = State::Starting(now);
+    }
+
     /// The program runs and is handed its work.
     pub(super) fn working(&mut self, now: Duration) {
         self.state = State::Working(now + self.patience.deadline);

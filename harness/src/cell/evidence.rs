@@ -33,6 +33,8 @@ pub struct Signals {
     pub limit: Option<EndedBy>,
     /// A call is to be cancelled, from some time on.
     pub order: Option<Order>,
+    /// The client is to be killed and started again, from some time on.
+    pub crash: Option<Duration>,
 }
 
 /// Takes events, numbers them, and writes them down.
@@ -50,7 +52,8 @@ struct State {
     /// How many entries there are.
     count: u64,
     traffic: Traffic,
-    watch: Watch,
+    cancel: Watch,
+    crash: Watch,
     broken: Option<String>,
 }
 
@@ -63,7 +66,8 @@ impl EvidenceLog {
     pub fn create(path: &Path, clock: Arc<dyn Clock>, plan: Plan) -> std::io::Result<Self> {
         let state = State {
             file: Some(File::create_new(path)?),
-            watch: Watch::of(&plan),
+            cancel: Watch::of_cancel(&plan),
+            crash: Watch::of_crash(&plan),
             ..State::default()
         };
         Ok(Self {
@@ -90,7 +94,8 @@ impl EvidenceLog {
         let mut state = self.state();
         let at = at.min(self.now());
         if event == ClientEvent::Work {
-            state.watch.has_work(at);
+            state.cancel.has_work(at);
+            state.crash.has_work(at);
             self.show(&state);
         }
         state.push(at, process, Event::Client(event));
@@ -125,8 +130,11 @@ impl EvidenceLog {
 
     /// Wakes those who wait, where something is new.
     fn show(&self, state: &State) {
+        let call = self.plan.cancel.as_ref().map(|cancel| cancel.call);
+        let order = state.cancel.due().zip(call);
         let signals = Signals {
-            order: state.watch.order(),
+            order: order.map(|(due, call)| Order { call, due }),
+            crash: state.crash.due(),
             ..state.traffic.signals(&self.plan)
         };
         self.signals.send_if_modified(|shown| {
@@ -143,7 +151,7 @@ impl Record for EvidenceLog {
         // Read under the lock, so that times do not run backwards in the file.
         let now = self.now();
         let counted = state.traffic.count(&event, now);
-        let due = state.watch.sees(&event, now);
+        let due = state.cancel.sees(&event, now) | state.crash.sees(&event, now);
         state.push(now, 1, Event::Server(event));
         if counted || due {
             self.show(&state);
@@ -255,6 +263,7 @@ impl Traffic {
             contact: self.connections > 0,
             limit,
             order: None,
+            crash: None,
         }
     }
 }

@@ -121,6 +121,14 @@ impl CellFolder {
         self.of_process("stderr", process)
     }
 
+    /// Where what is printed is kept of a process that took the place of one that was
+    /// killed.
+    pub(super) fn again(printed: &Path) -> PathBuf {
+        let mut name = printed.as_os_str().to_owned();
+        name.push("-again");
+        name.into()
+    }
+
     /// The folder that it works in, and is at home in.
     pub(super) fn scratch(&self, process: u32) -> PathBuf {
         self.of_process("scratch", process)

@@ -21,6 +21,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reports::time::{RealTime, Time};
 use scenarios::evidence::ClientEvent;
@@ -28,7 +29,7 @@ use scenarios::judge;
 use scenarios::verdict::{CellVerdict, Verdict};
 use scripted_servers::clock::Clock;
 
-use self::drive::{Ended, Errand, Together, drive_all};
+use self::drive::{Again, Ended, Errand, Together, drive_all};
 use self::ending::Patience;
 use self::evidence::{Entries, EvidenceLog, ReadError};
 use self::folder::CellFolder;
@@ -142,7 +143,7 @@ fn run_in(
         Ok(Ended::Ran(ended_by)) => log.client(ClientEvent::End { ended_by }),
         Ok(Ended::Interrupted) => return None,
         // The evidence says what happened.
-        Ok(Ended::Broken) => {}
+        Ok(Ended::Broken | Ended::Crashed) => {}
         Ok(Ended::NotStarted {
             missing: true,
             reason,
@@ -312,6 +313,15 @@ impl Cell<'_> {
         Ok(ended)
     }
 
+    fn launcher(&self, process: u32) -> io::Result<Launcher> {
+        let (folder, wirefault) = (self.folder, &self.options.wirefault);
+        Launcher::start(
+            wirefault,
+            &folder.environment(process),
+            &folder.scratch(process),
+        )
+    }
+
     fn run_client(
         &self,
         launchers: Vec<Launcher>,
@@ -332,10 +342,13 @@ impl Cell<'_> {
             clock: &*self.clock,
             handed_over: &|at| stage.work_handed_over_at(at),
             client_ended: &|at| stage.client_ended(at),
+            client_crashed: &|at| stage.client_crashed(at),
             stand: tokio::sync::watch::Sender::default(),
         };
         let stopping = || stage.stopping();
         let end_seen = |pid| time.end_seen(pid);
+        // Only one that is alone is started again.
+        let once_more = || Ok((self.launcher(1)?, time.door()?));
         let mut calls = stage.calls(plan, &self.job.client.manifest).into_iter();
         let mut errands = Vec::new();
         let slots = slot.parts(plan.fleet);
@@ -370,6 +383,14 @@ impl Cell<'_> {
                 keeps_slot: time.is_virtual(),
                 interrupt: &self.options.interrupt,
                 stopping: &stopping,
+                again: Again {
+                    after: plan
+                        .crash
+                        .as_ref()
+                        .map_or(Duration::ZERO, |crash| crash.restart_after),
+                    stdin,
+                    launcher: &once_more,
+                },
                 end_seen: &end_seen,
             });
         }

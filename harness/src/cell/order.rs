@@ -1,17 +1,17 @@
-//! The order to cancel a call: waits for its moment, as servers tell it.
+//! Orders that wait for a moment, as servers tell it: to cancel a call, to kill the
+//! client.
 //!
-//! It only watches. That the order was given in time, and to an open call, the
-//! judge finds in the evidence.
+//! They only watch. That an order was given in time the judge finds in the evidence.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use scenarios::moment::Moment;
-use scenarios::plan::{Cancel, Plan};
+use scenarios::plan::Plan;
 use scripted_servers::event::{Lane, ServerEvent, StepId, What};
 
-/// An order that is due at some time.
+/// An order to cancel a call that is due at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Number of the call to cancel.
@@ -27,7 +27,10 @@ type Place = (Arc<str>, Option<u32>);
 /// Waits for the moment of an order.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    cancel: Option<Cancel>,
+    /// What it waits for; none: no order is given.
+    when: Option<Moment>,
+    /// How long after it the order is due.
+    later: Duration,
     /// The steps that the moment names, each with its server; true: a fault,
     /// which says itself when it happened.
     named: Vec<(String, StepId, bool)>,
@@ -36,61 +39,64 @@ pub(super) struct Watch {
     taken: BTreeMap<Place, StepId>,
     /// Exchanges under way that no route expects.
     unexpected: BTreeMap<Place, ()>,
-    order: Option<Order>,
+    due: Option<Duration>,
 }
 
 impl Watch {
-    /// The watch of a case.
-    pub(super) fn of(plan: &Plan) -> Self {
-        let cancel = plan.cancel.clone().filter(|cancel| !cancel.withheld);
-        let named = cancel.as_ref().map_or_else(Vec::new, |cancel| {
-            if let Moment::Fired(name) = &cancel.when {
-                steps(plan, name)
-            } else {
-                Vec::new()
-            }
-        });
+    /// For the order to cancel a call.
+    pub(super) fn of_cancel(plan: &Plan) -> Self {
+        let cancel = plan.cancel.as_ref().filter(|cancel| !cancel.withheld);
+        cancel.map_or_else(Self::default, |cancel| {
+            Self::new(plan, &cancel.when, cancel.later)
+        })
+    }
+
+    /// For the order to kill the client.
+    pub(super) fn of_crash(plan: &Plan) -> Self {
+        let crash = plan.crash.as_ref().filter(|crash| !crash.withheld);
+        crash.map_or_else(Self::default, |crash| {
+            Self::new(plan, &crash.when, Duration::ZERO)
+        })
+    }
+
+    fn new(plan: &Plan, when: &Moment, later: Duration) -> Self {
+        let named = match when {
+            Moment::Fired(name) => steps(plan, name),
+            _ => Vec::new(),
+        };
         Self {
-            cancel,
+            when: Some(when.clone()),
+            later,
             named,
             ..Self::default()
         }
     }
 
-    /// The order, once its time is known.
-    pub(super) fn order(&self) -> Option<Order> {
-        self.order
+    /// When the order is due, once that is known.
+    pub(super) fn due(&self) -> Option<Duration> {
+        self.due
     }
 
     /// The client has its work since this time.
     pub(super) fn has_work(&mut self, at: Duration) {
-        if let Some(Cancel {
-            when: Moment::After(after),
-            ..
-        }) = self.cancel
-        {
+        if let Some(Moment::After(after)) = self.when {
             self.came(at.saturating_add(after));
         }
     }
 
     /// A server saw something. Whether the order's time is known by it.
     pub(super) fn sees(&mut self, event: &ServerEvent, now: Duration) -> bool {
-        if self.cancel.is_none() || self.order.is_some() {
+        if self.when.is_none() || self.due.is_some() {
             return false;
         }
         if self.is_moment(event) {
             self.came(now);
         }
-        self.order.is_some()
+        self.due.is_some()
     }
 
     fn came(&mut self, at: Duration) {
-        if let (Some(cancel), None) = (&self.cancel, self.order) {
-            self.order = Some(Order {
-                call: cancel.call,
-                due: at.saturating_add(cancel.later),
-            });
-        }
+        self.due.get_or_insert(at.saturating_add(self.later));
     }
 
     fn is_moment(&mut self, event: &ServerEvent) -> bool {
@@ -133,11 +139,7 @@ impl Watch {
     }
 
     fn is_the_last_wanted(&mut self, at: &str) -> bool {
-        let Some(Cancel {
-            when: Moment::Delivered { server, count },
-            ..
-        }) = &self.cancel
-        else {
+        let Some(Moment::Delivered { server, count }) = &self.when else {
             return false;
         };
         if server != at {
@@ -180,13 +182,8 @@ mod tests {
 
     fn watch(when: Moment) -> Watch {
         Watch {
-            cancel: Some(Cancel {
-                line: 1,
-                call: 2,
-                when,
-                later: ms(50),
-                withheld: false,
-            }),
+            when: Some(when),
+            later: ms(50),
             ..Watch::default()
         }
     }
@@ -223,13 +220,14 @@ mod tests {
     #[test]
     fn a_time_counts_from_the_work() {
         let mut watch = watch(Moment::After(ms(200)));
-        assert_eq!(watch.order(), None);
+        assert_eq!(watch.due(), None);
         watch.has_work(ms(10));
-        let order = Order {
-            call: 2,
-            due: ms(260),
-        };
-        assert_eq!(watch.order(), Some(order));
+        watch.has_work(ms(500));
+        assert_eq!(
+            watch.due(),
+            Some(ms(260)),
+            "the work of a new process is no new work"
+        );
     }
 
     #[test]
@@ -250,7 +248,7 @@ mod tests {
         assert!(!watch.sees(&event(2, delivered(false)), ms(4)));
         assert!(!watch.sees(&event(3, delivered(true)), ms(5)));
         assert!(watch.sees(&event(3, delivered(false)), ms(6)));
-        assert_eq!(watch.order().map(|order| order.due), Some(ms(56)));
+        assert_eq!(watch.due(), Some(ms(56)));
         // Once is enough.
         assert!(!watch.sees(&event(3, delivered(false)), ms(9)));
     }
@@ -298,6 +296,6 @@ mod tests {
             taken,
         };
         assert!(!none.sees(&event(1, closed), ms(1)));
-        assert_eq!(none.order(), None);
+        assert_eq!(none.due(), None);
     }
 }

@@ -137,9 +137,15 @@ impl Processors {
         is_there
     }
 
-    /// The client has ended; its first thread had this run delay.
+    /// The client has ended, and does not come again; its first thread had this run
+    /// delay.
     pub(super) fn ended(&mut self, run_delay_ns: u64) {
         self.give_back();
+        self.crashed(run_delay_ns);
+    }
+
+    /// The client has ended, and comes again.
+    pub(super) fn crashed(&mut self, run_delay_ns: u64) {
         self.at_work = None;
         self.next_look = None;
         if let Some(tid) = self.pid.and_then(|pid| i32::try_from(pid).ok()) {

@@ -79,6 +79,12 @@ impl Stage {
         self.running.client_ended_at(at);
     }
 
+    /// The client is gone since this time, and comes again. Returns when nothing more
+    /// can come from the process that is gone.
+    pub(super) fn client_crashed(&self, at: Duration) {
+        self.running.client_crashed_at(at);
+    }
+
     /// Closes the ledger.
     pub(super) fn close(self) -> Result<(), String> {
         self.running

@@ -29,6 +29,13 @@ pub(super) enum Talk {
 }
 
 impl Talk {
+    /// With the process that takes the place of one that was killed.
+    pub(super) fn again(&mut self) {
+        if let Self::Protocol { conversation, .. } = self {
+            *conversation = conversation.again();
+        }
+    }
+
     /// Takes what the client has printed; nothing means that its stdout ended.
     pub(super) fn hear(&mut self, bytes: &[u8]) -> Vec<ClientEvent> {
         match self {

@@ -45,6 +45,9 @@ pub(crate) struct Conversation {
     lines: Lines,
     calls: BTreeSet<u32>,
     reported: BTreeSet<u32>,
+    /// Calls that another process reported, which was killed; this one may report them
+    /// again, once.
+    reported_before: BTreeSet<u32>,
     unsupported: bool,
     garbage: usize,
     progress: usize,
@@ -57,9 +60,19 @@ impl Conversation {
             lines: Lines::default(),
             calls: calls.into_iter().collect(),
             reported: BTreeSet::new(),
+            reported_before: BTreeSet::new(),
             unsupported: false,
             garbage: 0,
             progress: 0,
+        }
+    }
+
+    /// Of a process that was killed: as it goes on with the one in its place.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            reported: self.reported.clone(),
+            reported_before: self.reported.clone(),
+            ..Self::about(self.calls.iter().copied())
         }
     }
 
@@ -129,6 +142,9 @@ impl Conversation {
             }
             Message::Report(report) if !self.calls.contains(&report.call) => {
                 self.unknown_call(report.call, bytes)
+            }
+            Message::Report(report) if self.reported_before.remove(&report.call) => {
+                Some(ClientEvent::Report(report))
             }
             Message::Report(report) if !self.reported.insert(report.call) => {
                 let reason = format!("a second report of call {}", report.call);

@@ -44,6 +44,7 @@ pub(crate) fn plan() -> Plan {
         cap: 200,
         enough: BTreeMap::new(),
         cancel: None,
+        crash: None,
         expect: Vec::new(),
         proves: None,
     }

@@ -105,9 +105,9 @@ impl Workbench {
             })
             .collect();
         let joined = manifest.join("\n");
-        let good = "__client, reference]";
+        let good = "__client, reference,";
         assert!(joined.contains(good), "{joined}");
-        let text = joined.replace(good, &format!("__client, reference, --defect, {defect}]"));
+        let text = joined.replace(good, &format!("__client, reference, --defect, {defect},"));
         self.write("clients/bad/bad.yaml", &(text + "\n"));
     }
 

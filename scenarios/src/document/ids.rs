@@ -109,6 +109,8 @@ ids! {
     SAME_TWICE = "same-twice", "The same expectation, or the same model of a step, twice.";
     LONELY_HONEST = "lonely-honest", "`honest` as the only must where nothing applies.";
     NO_CANCEL = "no-cancel", "The moment `cancel` in a scenario that cancels nothing.";
+    NO_CRASH = "no-crash", "The moment `crash` in a scenario that kills nobody.";
+    CRASH_OF_NOTHING = "crash-of-nothing", "An order to kill the client that can never be given in time.";
     CANCEL_OF_NOTHING = "cancel-of-nothing", "An order to cancel that can never be given.";
     // Expectations.
     BAD_COUNTER = "bad-counter", "Not a counter such as `api` or `api POST /jobs`.";

@@ -12,7 +12,7 @@ use crate::plan::Cancel;
 
 /// How late an order may be: a harness that got no turn for longer may have
 /// cancelled something else than was meant.
-const LATEST: Duration = Duration::from_millis(500);
+pub(super) const LATEST: Duration = Duration::from_millis(500);
 
 /// Why the order of this case proves nothing; none when it was given, or when
 /// the case has none.

@@ -1,8 +1,8 @@
 //! The client's side of the facts: its reports, its end, and its mistakes in
 //! the protocol.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::mark::Mark;
 use super::run_delay::RunDelay;
@@ -28,6 +28,14 @@ pub(crate) struct ClientFacts {
     pub progress: BTreeMap<u32, Vec<(Mark, String)>>,
     /// When it was told to cancel a call, and which.
     pub cancel_sent: Option<(u32, Mark)>,
+    /// When it was ordered to be killed, to be started again.
+    pub crash_ordered: Option<Mark>,
+    /// How the process ended that was killed so.
+    pub crashed: Option<Exit>,
+    /// When the one was started that took its place.
+    pub restarted: Option<Mark>,
+    /// Calls that both of them reported.
+    pub repeated: BTreeSet<u32>,
     /// When it was told to finish.
     pub finish_sent: Option<Mark>,
     /// Processes it had left behind.
@@ -84,6 +92,12 @@ impl ClientFacts {
                     Slot::Vacant(slot) => {
                         slot.insert((mark, report.clone()));
                     }
+                    // What a process knows of the one before it, it may say again.
+                    Slot::Occupied(said)
+                        if self
+                            .restarted
+                            .is_some_and(|at| said.get().0.at_us < at.at_us)
+                            && self.repeated.insert(report.call) => {}
                     Slot::Occupied(_) => self.reported_again.push((report.call, mark.n)),
                 }
             }
@@ -105,12 +119,17 @@ impl ClientFacts {
                 signal,
                 killed,
             } => {
-                self.exits.entry(process).or_insert(Exit {
+                let exit = Exit {
                     mark,
                     code: *code,
                     signal: *signal,
                     killed: *killed,
-                });
+                };
+                if *killed && self.crash_ordered.is_some() && self.crashed.is_none() {
+                    self.crashed = Some(exit);
+                    return;
+                }
+                self.exits.entry(process).or_insert(exit);
                 let last = self.exits.values().max_by_key(|exit| exit.mark.at_us);
                 self.exited = last.copied();
             }
@@ -128,6 +147,12 @@ impl ClientFacts {
             ClientEvent::VirtualTime(told) => {
                 self.time_doubts.clone_from(&told.doubts);
                 self.time_refused.clone_from(&told.refused);
+            }
+            ClientEvent::CrashOrdered => {
+                self.crash_ordered.get_or_insert(mark);
+            }
+            ClientEvent::Spawned { .. } if self.crashed.is_some() => {
+                self.restarted.get_or_insert(mark);
             }
             ClientEvent::Spawned { .. } => {}
         }
@@ -164,6 +189,13 @@ impl ClientFacts {
         let killed = self.exits.values().filter(|exit| exit.killed);
         let killed = killed.map(|exit| exit.mark);
         killed.chain(self.finish_sent).min()
+    }
+
+    /// From the end of a process that was killed to the start of the one in its place,
+    /// in microseconds: whatever came then is of a dead client.
+    pub(super) fn dead(&self) -> Option<(u64, u64)> {
+        let restarted = self.restarted.map_or(u64::MAX, |mark| mark.at_us);
+        self.crashed.map(|exit| (exit.mark.at_us, restarted))
     }
 
     /// What ended the cell, if the record says so.

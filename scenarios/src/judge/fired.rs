@@ -5,7 +5,7 @@ use scripted_servers::script::{Listen, PortState};
 
 use super::case::Case;
 use super::exchange::Exchange;
-use super::{cancel, effects};
+use super::{cancel, crash, effects};
 use crate::faults::Fault;
 use crate::plan::{QueuePlan, Request, ServerPlan, StepPlan};
 use crate::template::Template;
@@ -14,7 +14,8 @@ use crate::template::Template;
 pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
     let servers = case.plan.servers.iter();
     let missing = servers.flat_map(|server| of_server(case, server));
-    missing.chain(cancel::not_given(case)).collect()
+    let orders = cancel::not_given(case).into_iter();
+    missing.chain(orders).chain(crash::not_made(case)).collect()
 }
 
 fn of_server(case: &Case<'_>, server: &ServerPlan) -> Vec<String> {

@@ -28,7 +28,11 @@ pub(super) struct Undated {
 
 /// Takes out what came after the client's exit, and sorts in the proofs that do
 /// not say since when they hold. A record without an exit is left as it is.
-pub(super) fn settle(plan: &Plan, facts: &mut Facts, undated: Vec<Undated>) {
+pub(super) fn settle(plan: &Plan, facts: &mut Facts, mut undated: Vec<Undated>) {
+    if let Some((crash, restart)) = facts.client.dead() {
+        settle_crash(facts, (crash, restart));
+        undated.retain(|one| !is_between(one.mark.at_us, (crash, restart)));
+    }
     let exit = facts.client.exited.as_ref().map(|exit| exit.mark.at_us);
     if let Some(exit) = exit {
         for exchange in &mut facts.exchanges {
@@ -37,7 +41,8 @@ pub(super) fn settle(plan: &Plan, facts: &mut Facts, undated: Vec<Undated>) {
         let late = facts
             .effects
             .extract_if(.., |effect| effect.began_us > exit);
-        facts.late_effects = late.collect();
+        let late: Vec<_> = late.collect();
+        facts.late_effects.extend(late);
         facts.fired.retain(|_, proof| {
             proof.retain(|mark| mark.at_us <= exit);
             !proof.is_empty()
@@ -50,6 +55,28 @@ pub(super) fn settle(plan: &Plan, facts: &mut Facts, undated: Vec<Undated>) {
     for Undated { lane, place, mark } in in_time.into_iter().chain(begun) {
         facts.proofs_of(&place.server, lane).push(mark);
     }
+}
+
+/// Takes out what came of a process that was killed, before another took its place. All
+/// of its connections are over by then.
+fn settle_crash(facts: &mut Facts, dead: (u64, u64)) {
+    let (crash, restart) = dead;
+    let before = facts.exchanges.iter_mut();
+    for exchange in before.filter(|one| one.began().at_us < restart) {
+        exchange.drain_after(crash);
+    }
+    let late = facts
+        .effects
+        .extract_if(.., |effect| is_between(effect.began_us, dead));
+    facts.late_effects = late.collect();
+    facts.fired.retain(|_, proof| {
+        proof.retain(|mark| !is_between(mark.at_us, dead));
+        !proof.is_empty()
+    });
+}
+
+fn is_between(at_us: u64, (from, to): (u64, u64)) -> bool {
+    from < at_us && at_us < to
 }
 
 /// What had begun when the client ended, as far as late proofs ask for it.

@@ -13,6 +13,7 @@ pub(crate) mod checked;
 pub(crate) mod client;
 pub(crate) mod content;
 pub(crate) mod counts;
+mod crash;
 pub(crate) mod effects;
 pub(crate) mod errors;
 pub(crate) mod exchange;

@@ -30,6 +30,7 @@ pub(crate) fn at(moment: &Moment, call: Option<u32>, case: &Case<'_>) -> Option<
     let mark = match moment {
         Moment::Report => report(call, case),
         Moment::Cancel => case.facts.client.cancel_sent.map(|(_, mark)| mark),
+        Moment::Crash => case.facts.client.crashed.map(|exit| exit.mark),
         Moment::After(time) => case.facts.client.work.map(|work| Mark {
             at_us: work.at_us.saturating_add(super::time::micros(*time)),
             ..work

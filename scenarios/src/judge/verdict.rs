@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::case::Case;
 use super::checked::{Checked, Raised, Stated};
 use super::gathering::gather;
-use super::{bounded, broken, cancel, fired, rules};
+use super::{bounded, broken, cancel, crash, fired, rules};
 use crate::assertions::Assertion;
 use crate::evidence::Entry;
 use crate::expected::Expected;
@@ -135,7 +135,9 @@ impl Weighed {
             findings: Vec::new(),
             found: Vec::new(),
             unfired: fired::missing(case),
-            mistreated: !untrue.is_empty() || cancel::not_given(case).is_some(),
+            mistreated: !untrue.is_empty()
+                || cancel::not_given(case).is_some()
+                || crash::not_made(case).is_some(),
             untrue,
             doubts: Vec::new(),
             notes: Vec::new(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::decode::{Keys, not_yet, unknown_word};
+use crate::document::decode::{Keys, unknown_word};
 use crate::document::kind::{Kind, Rule};
 use crate::document::{Node, Value, ids};
 use crate::expected::counts;
@@ -18,6 +18,8 @@ pub enum Moment {
     Report,
     /// The order to cancel a call.
     Cancel,
+    /// The end of the client that is killed.
+    Crash,
     /// So long after the work was handed over.
     After(Duration),
     /// So many requests have been delivered at a server.
@@ -32,14 +34,11 @@ pub enum Moment {
     Fired(String),
 }
 
-const FORMS: &str = "`report`, `cancel`, `{after: 2s}`, `{delivered: {server: api, count: 2}}` or \
-                     `{fired: STEP}`";
+const FORMS: &str = "`report`, `cancel`, `crash`, `{after: 2s}`, \
+                     `{delivered: {server: api, count: 2}}` or `{fired: STEP}`";
 
 /// Of those, what is not said by the client itself.
 const FACTS: &str = "`{after: 2s}`, `{delivered: {server: api, count: 2}}` or `{fired: STEP}`";
-
-/// Words of moments that this version does not know yet.
-const NOT_YET: &[&str] = &["crash"];
 
 static DELIVERED: Keys = Keys::new(
     "a moment of deliveries",
@@ -56,7 +55,7 @@ static DELIVERED: Keys = Keys::new(
 
 /// A moment.
 pub(crate) fn kind() -> Kind {
-    let words = [Kind::word("report"), Kind::word("cancel")];
+    let words = ["report", "cancel", "crash"].map(Kind::word);
     Kind::Either([fact_kind()].into_iter().chain(words).collect())
 }
 
@@ -88,9 +87,8 @@ pub(crate) fn decode(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
         if word == "cancel" {
             return cancel(node, scope);
         }
-        if NOT_YET.contains(&word) {
-            not_yet(&node.span, word, scope.out);
-            return None;
+        if word == "crash" {
+            return crash(node, scope);
         }
         return node.wrong("a moment", FORMS, scope.out);
     }
@@ -129,6 +127,26 @@ fn cancel(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
         .label("this moment never comes")
         .help(
             "add `cancel: { when: { delivered: { server: api, count: 1 } } }` to the scenario, \
+             or write another moment",
+        )
+        .beyond_schema();
+    None
+}
+
+fn crash(node: &Node, scope: &mut Scope<'_>) -> Option<Moment> {
+    if scope.treatment.crashes {
+        return Some(Moment::Crash);
+    }
+    scope
+        .out
+        .report(
+            ids::NO_CRASH,
+            &node.span,
+            "nobody is killed in this scenario",
+        )
+        .label("this moment never comes")
+        .help(
+            "add `crash: { when: { delivered: { server: api, count: 1 } } }` to the scenario, \
              or write another moment",
         )
         .beyond_schema();

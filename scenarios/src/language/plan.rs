@@ -67,6 +67,9 @@ pub struct Plan {
     /// The order to cancel a call; none: nothing is cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<Cancel>,
+    /// The order to kill the client, which is then started again; none: it lives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<Crash>,
     /// What must, should or may be seen.
     pub expect: Vec<Expectation>,
     /// The defect of the reference client that this case catches, when it does.
@@ -129,6 +132,23 @@ pub struct Cancel {
     pub when: Moment,
     /// How long after it the order is given.
     pub later: Duration,
+    /// True where the order is switched off: it is never given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
+}
+
+/// The order to kill the client with all that it has started. A new process gets the
+/// same folder and the same work. It must be killed while a call is open, or the cell
+/// proves nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Crash {
+    /// Where it stands in the file.
+    pub line: u32,
+    /// The moment that it waits for.
+    pub when: Moment,
+    /// How long after its end it is started again.
+    pub restart_after: Duration,
     /// True where the order is switched off: it is never given.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub withheld: bool,

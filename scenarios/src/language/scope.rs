@@ -9,6 +9,8 @@ use crate::verdict::Level;
 pub struct Treatment {
     /// A call is cancelled.
     pub cancels: bool,
+    /// It is killed and started again.
+    pub crashes: bool,
     /// Several processes of it are at work.
     pub fleet: bool,
 }

@@ -120,6 +120,7 @@ const ABILITIES: &[(&str, Ability)] = &[
     ("reuses-connections", Ability::ReusesConnections),
     ("tries-every-address", Ability::TriesEveryAddress),
     ("resumes", Ability::Resumes),
+    ("resumes-after-crash", Ability::ResumesAfterCrash),
     ("looks-up", Ability::LooksUp),
     ("job", Ability::Job),
     ("batch", Ability::Batch),

@@ -242,6 +242,9 @@ pub enum Ability {
     TriesEveryAddress,
     /// Goes on with an upload where it broke off.
     Resumes,
+    /// Knows, when it is started again in the same folder, what it had done before it
+    /// was killed.
+    ResumesAfterCrash,
     /// Asks where the truth is known after an unknown outcome.
     LooksUp,
     /// Submits a job and asks after it until it ends.

@@ -118,6 +118,9 @@ pub fn not_computable(
     if treatment.cancels {
         return Some("a call is cancelled, and no policy says how far it has come by then");
     }
+    if treatment.crashes {
+        return Some("the client is killed, and no policy says how far it has come by then");
+    }
     if treatment.fleet {
         return Some("a fleet of processes shares the script, and the walk is of one process");
     }

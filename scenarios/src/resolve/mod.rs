@@ -306,13 +306,16 @@ impl Plan {
     }
 
     /// The same case with everything that is required switched off: plain empty
-    /// answers, open ports, served connections, no order to cancel. What was required stays so;
+    /// answers, open ports, served connections, no order to cancel or to kill. What was required stays so;
     /// it can not fire any more, and a judge that sees that says inconclusive.
     #[must_use]
     pub fn without_faults(&self) -> Self {
         let mut plan = self.clone();
         if let Some(cancel) = &mut plan.cancel {
             cancel.withheld = true;
+        }
+        if let Some(crash) = &mut plan.crash {
+            crash.withheld = true;
         }
         for server in &mut plan.servers {
             if server.required.listen {

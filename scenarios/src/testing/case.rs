@@ -40,6 +40,7 @@ pub(crate) fn plan(servers: impl IntoIterator<Item = ServerPlan>) -> Plan {
         cap: 200,
         enough: BTreeMap::new(),
         cancel: None,
+        crash: None,
         expect: Vec::new(),
         proves: None,
     }

@@ -76,7 +76,7 @@ pub(super) fn cancel(
 
 /// Whether a step is known to have happened only when the client has acted on it,
 /// or after a time of its own, so that no order can wait for it.
-fn never_in_time(when: &Moment, servers: &[ServerPlan]) -> bool {
+pub(super) fn never_in_time(when: &Moment, servers: &[ServerPlan]) -> bool {
     let Moment::Fired(name) = when else {
         return false;
     };

@@ -12,8 +12,8 @@ use crate::verdict::FindingName;
 
 use super::columns::Row;
 use super::{
-    Known, batch, cancel, checks, columns, expect, fleet, job, limits, needs, servers, tags::TAGS,
-    work,
+    Known, batch, cancel, checks, columns, crash, expect, fleet, job, limits, needs, servers,
+    tags::TAGS, work,
 };
 use crate::reading::Reading;
 use crate::scope::Treatment;
@@ -56,6 +56,11 @@ pub(super) static KEYS: Keys = Keys::new(
         ),
         ("cancel", "a call that is cancelled, and when", cancel::kind),
         (
+            "crash",
+            "when the client is killed, to be started again",
+            crash::kind,
+        ),
+        (
             "fleet",
             "how many processes of the client do this work at the same time",
             fleet::kind,
@@ -80,6 +85,7 @@ pub(super) static KEYS: Keys = Keys::new(
     Rule::Needs(&["title", "why", "servers", "expect"]),
     Rule::OneOf(work::FORMS),
     Rule::AtMostOneOf(&["sweep", "table"]),
+    Rule::AtMostOneOf(&["crash", "fleet"]),
 ])
 .elsewhere(&[
     ("must", "`expect`"),
@@ -119,12 +125,13 @@ pub(super) static KEYS: Keys = Keys::new(
     ("items", "`batch`"),
     ("per_request", "`batch`"),
     ("send", "`batch`"),
-    ("when", "`cancel`, or a step"),
+    ("when", "`cancel`, `crash`, or a step"),
     ("later", "`cancel`"),
+    ("restart_after", "`crash`"),
     ("defect", "`proves`"),
     ("finding", "`proves`"),
 ])
-.not_yet(&["names", "crash", "language"]);
+.not_yet(&["names", "language"]);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(300);
@@ -177,7 +184,9 @@ pub(super) fn plan(
     limits::check(&document, (&limits, &calls), reading.out);
     let (fleet, calls) = fleet::fleet(&document, calls, reading)?;
     let cancel = cancel::cancel(&document, (&servers, &calls, &limits), reading);
+    let crash = crash::crash(&document, (&servers, &calls, &limits), reading);
     let treatment = Treatment {
+        crashes: document.get("crash").is_some(),
         cancels: document.get("cancel").is_some(),
         fleet: document.get("fleet").is_some(),
     };
@@ -208,6 +217,7 @@ pub(super) fn plan(
         cap: cap?,
         enough: enough?,
         cancel: cancel?,
+        crash: crash?,
         expect: expect?,
         proves: proves?,
     };

@@ -9,6 +9,7 @@ mod batch;
 mod cancel;
 mod checks;
 mod columns;
+mod crash;
 mod document;
 mod expect;
 mod fleet;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::document::decode::{Fields, not_yet};
+use crate::document::decode::Fields;
 use crate::document::kind::Kind;
 use crate::document::{Diagnostics, Node, ids};
 use crate::manifest::Ability;
@@ -14,6 +14,7 @@ const NEEDS: &[(&str, Ability)] = &[
     ("follows-redirects", Ability::FollowsRedirects),
     ("retries", Ability::Retries),
     ("reuses-connections", Ability::ReusesConnections),
+    ("resumes-after-crash", Ability::ResumesAfterCrash),
     ("decodes-gzip", Ability::DecodesGzip),
     ("decodes-deflate", Ability::DecodesDeflate),
     ("decodes-br", Ability::DecodesBr),
@@ -78,10 +79,6 @@ pub(super) fn needs(document: &Fields<'_>, out: &mut Diagnostics) -> Option<Vec<
 }
 
 fn need(item: &Node, out: &mut Diagnostics) -> Option<Ability> {
-    if item.is_word("resumes-after-crash") {
-        not_yet(&item.span, "resumes-after-crash", out);
-        return None;
-    }
     if let Some((word, by)) = IMPLIED.iter().find(|(word, _)| item.is_word(word)) {
         out.report(
             ids::IMPLIED_NEED,

@@ -119,7 +119,7 @@ impl<T: Transport> Connection<T> {
         let step = match exchange.queue {
             Some(queue)
                 if exchange.awaits_step()
-                    && server.cell.lived_at(arrived)
+                    && self.life.lived_at(arrived)
                     && !server.chooses_by_content(queue) =>
             {
                 exchange.choose(&server, queue)
@@ -156,7 +156,7 @@ impl<T: Transport> Connection<T> {
             return;
         }
         let step = match exchange.queue {
-            Some(queue) if exchange.awaits_step() && server.cell.lived_at(arrived) => {
+            Some(queue) if exchange.awaits_step() && self.life.lived_at(arrived) => {
                 exchange.choose(&server, queue)
             }
             _ => None,
@@ -166,7 +166,7 @@ impl<T: Transport> Connection<T> {
             arrived_us: micros(arrived),
             body_bytes: exchange.request.content_bytes(),
             body_sha256: digest.clone(),
-            drained: self.draining || !server.cell.lived_at(arrived),
+            drained: self.draining || !self.life.lived_at(arrived),
         };
         if let Some(step) = step {
             self.took(step);
@@ -206,7 +206,7 @@ impl<T: Transport> Connection<T> {
                 // A request behind another waits for its turn; the first one on
                 // an idle connection has it.
                 let first = self.closing && self.exchange.is_none();
-                self.begin(arrived, first && self.server.cell.lived_at(arrived));
+                self.begin(arrived, first && self.life.lived_at(arrived));
             }
             if self.pending.is_empty() {
                 return;

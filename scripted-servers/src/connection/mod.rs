@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::event::{Ending, What};
 use crate::pending::Pending;
-use crate::state::Server;
+use crate::state::{Life, Server};
 use crate::transport::{Peer, Transport};
 use crate::wire::RequestPoint;
 pub(crate) use drain::{drain, read_out};
@@ -43,6 +43,8 @@ pub(crate) enum Stop {
 pub(crate) struct Connection<T> {
     pub(crate) transport: T,
     pub(crate) server: Arc<Server>,
+    /// The client's life that opened it.
+    pub(crate) life: Arc<Life>,
     pub(crate) number: u32,
     pub(crate) exchange: Option<Exchange>,
     pub(crate) pending: Pending,
@@ -75,6 +77,7 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn new(transport: T, server: Arc<Server>, number: u32) -> Self {
         Self {
             transport,
+            life: server.cell.life(),
             server,
             number,
             exchange: None,
@@ -155,7 +158,7 @@ impl<T: Transport> Connection<T> {
     /// A script goes no further once the client has ended: what is left to be
     /// told is decided by times, and not by who gets a turn first.
     pub(crate) async fn go_on(&self) {
-        if self.server.cell.is_over() {
+        if self.life.is_over() {
             std::future::pending::<()>().await;
         }
     }
@@ -250,7 +253,7 @@ impl<T: Transport> Connection<T> {
         let Some(Proof { lane, words }) = proof else {
             return;
         };
-        if !self.server.cell.lived_at(since) || self.transport.doubt().is_some() {
+        if !self.life.lived_at(since) || self.transport.doubt().is_some() {
             return;
         }
         let since_us = micros(since);

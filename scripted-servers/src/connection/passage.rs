@@ -18,7 +18,7 @@ impl<T: Transport> Connection<T> {
         let Some(exchange) = &self.exchange else {
             return;
         };
-        if !exchange.scripted || !server.cell.lived_at(arrived) {
+        if !exchange.scripted || !self.life.lived_at(arrived) {
             return;
         }
         let through = exchange.step.and_then(|step| server.through(step));

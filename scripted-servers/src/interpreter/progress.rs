@@ -131,7 +131,7 @@ impl<T: Transport> Connection<T> {
 
     pub(super) fn effect(&self, effect: &Effect) {
         let since = self.due();
-        if self.server.cell.lived_at(since) {
+        if self.life.lived_at(since) {
             self.tell(What::Effect {
                 name: effect.name.clone(),
                 key: self.key_of(effect),
@@ -145,7 +145,7 @@ impl<T: Transport> Connection<T> {
     /// was due.
     pub(super) fn work(&self, effect: &Effect, takes: Duration) {
         let began = self.due();
-        if self.server.cell.lived_at(began) {
+        if self.life.lived_at(began) {
             self.server.cell.begin_work(Work {
                 server: self.server.name.clone(),
                 connection: self.number,
@@ -206,7 +206,7 @@ impl<T: Transport> Connection<T> {
         let (exchange, proof, since) = (underway.exchange, Some(underway.proof), underway.since);
         match underway.part {
             // Ended by an order that has nothing to do with it.
-            Part::Doing(_) if self.server.cell.is_stopping() => {}
+            Part::Doing(_) if self.life.is_stopping() => {}
             Part::Doing(doing) => {
                 let fact = format!("ended from outside while the server was {doing}");
                 self.fired(exchange, proof, &fact, since);

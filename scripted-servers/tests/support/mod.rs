@@ -188,6 +188,11 @@ impl Served {
         self.running.stopping();
     }
 
+    /// The client's process is gone, and another one is going to come.
+    pub fn crash(&self) {
+        self.running.client_crashed_at(self.clock.now());
+    }
+
     /// Ends a cell whose client is being stopped: what happened.
     pub fn stop(self) -> Happened {
         self.stopping();

@@ -30,19 +30,37 @@ impl Driver<'_> {
                 let ago = crate::launch::monotonic_ns().saturating_sub(monotonic_ns);
                 let ago = Duration::from_nanos(ago);
                 let ended_at = self.clock.before(self.clock.now(), ago);
+                // It was not killed before that was ordered.
+                let ended_at = ended_at.max(self.crash.ordered.unwrap_or_default());
+                let is_crash = self.is_crash(killed);
                 // What it left behind is killed now.
                 self.with_launcher = Some(self.clock.busy());
                 self.ended_at = Some(ended_at);
                 self.killed = killed;
-                self.processors.ended(run_delay_ns);
+                if is_crash {
+                    self.processors.crashed(run_delay_ns);
+                } else {
+                    self.processors.ended(run_delay_ns);
+                }
                 // The servers first. They take their time, but what the client
                 // left in its pipes stays there, and its time is known.
-                self.together.ended(ended_at, self.complete);
-                self.complete = true;
+                if is_crash {
+                    self.crash.made = true;
+                    (self.together.client_crashed)(ended_at);
+                } else {
+                    self.together.ended(ended_at, self.complete);
+                    self.complete = true;
+                }
                 self.ready = None;
                 (self.end_seen)(self.pid.unwrap_or_default());
                 self.exited(code, signal)?;
                 self.ending.ended(ended_at, self.clock.now());
+            }
+            Status::Swept { count, left } if self.crash.made && !self.crash.swept => {
+                self.crash.swept = true;
+                self.swept(count, left)?;
+                let ended = self.unless_interrupted(Ended::Crashed);
+                return Ok(Some(ended));
             }
             Status::Swept { count, left } => return self.swept(count, left).map(Some),
         }
@@ -57,9 +75,11 @@ impl Driver<'_> {
         self.processors.started(pid, now);
         let args = self.args.clone();
         self.tell(ClientEvent::Spawned { pid, args });
-        if self.together.is_one() {
+        // One that takes the place of a killed one has its work at once.
+        let waits = self.together.working().is_none();
+        if waits && self.together.is_one() {
             self.together.ready();
-        } else {
+        } else if waits {
             self.ending.waits_for_others(now);
             self.ready = Some(Ready::from(now));
         }
@@ -81,13 +101,25 @@ impl Driver<'_> {
         }
     }
 
+    /// Whether the process has been started and is not known to have ended.
+    fn is_running(&self) -> bool {
+        self.pid.is_some() && self.ended_at.is_none()
+    }
+
     /// Hands over the work, once all processes are ready for it.
     pub(super) fn begin_with_all(&mut self) {
-        let Some(at) = self.together.working().filter(|_| !self.has_work) else {
+        let began = self.together.working();
+        let Some(began) = began.filter(|_| !self.has_work && self.is_running()) else {
             return;
         };
         self.has_work = true;
-        self.ending.working(at);
+        // The deadline is that of the whole work.
+        self.ending.working(began);
+        let at = if self.crash.made {
+            self.heard_at
+        } else {
+            began
+        };
         self.log.process_at(self.process, at, ClientEvent::Work);
         if let Talk::Protocol { work, .. } = &self.talk {
             self.stdin.add(work);

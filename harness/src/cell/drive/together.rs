@@ -25,6 +25,8 @@ pub(in crate::cell) struct Together<'a> {
     /// the time at which it did. May block while the servers read out what it
     /// has left.
     pub(in crate::cell) client_ended: &'a dyn Fn(Duration),
+    /// The same for one that comes again.
+    pub(in crate::cell) client_crashed: &'a dyn Fn(Duration),
     pub(in crate::cell) stand: watch::Sender<Stand>,
 }
 
@@ -114,7 +116,7 @@ impl Together<'_> {
 pub(super) fn ended(all: Vec<Ended>) -> Ended {
     const fn weight(ended: &Ended) -> u8 {
         match ended {
-            Ended::Broken => 7,
+            Ended::Broken | Ended::Crashed => 7,
             Ended::NotStarted { .. } => 6,
             Ended::Interrupted => 5,
             Ended::Ran(EndedBy::Cap) => 4,
@@ -130,20 +132,24 @@ pub(super) fn ended(all: Vec<Ended>) -> Ended {
 
 /// Waits for all of these, which go on beside each other.
 pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut open: Vec<(Pin<Box<F>>, Option<F::Output>)> =
-        futures.map(|future| (Box::pin(future), None)).collect();
+    let mut open: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
+    let mut outputs: Vec<Option<F::Output>> = open.iter().map(|_| None).collect();
     poll_fn(|context| {
-        let mut all = true;
-        for (future, output) in open.iter_mut().filter(|(_, output)| output.is_none()) {
-            match future.as_mut().poll(context) {
-                Poll::Ready(ready) => *output = Some(ready),
-                Poll::Pending => all = false,
+        for (future, output) in open.iter_mut().zip(&mut outputs) {
+            if output.is_none()
+                && let Poll::Ready(ready) = future.as_mut().poll(context)
+            {
+                *output = Some(ready);
             }
         }
-        if all { Poll::Ready(()) } else { Poll::Pending }
+        if outputs.iter().all(Option::is_some) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     })
     .await;
-    open.into_iter().filter_map(|(_, output)| output).collect()
+    outputs.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -162,6 +168,7 @@ mod tests {
             processes: 2,
             clock: &*clock,
             handed_over: &|_| told.borrow_mut().push("work"),
+            client_crashed: &|_| {},
             client_ended: &|at| {
                 assert_eq!(at, Duration::from_secs(9));
                 told.borrow_mut().push("end");

@@ -170,3 +170,23 @@ proptest! {
         prop_assert_eq!(all, piecewise);
     }
 }
+
+#[test]
+fn a_process_in_the_place_of_a_killed_one_may_say_again_what_that_had_reported() {
+    let report =
+        |call: u32| format!("{{\"report\":{{\"call\":{call},\"shown\":{{\"held\":{{}}}}}}}}\n");
+    let mut first = Conversation::about([1, 2]);
+    first.hear(report(1).as_bytes());
+    let mut second = first.again();
+    assert!(!second.is_complete() && second.is_open(2) && !second.is_open(1));
+    for call in [1, 2] {
+        let said = second.hear(report(call).as_bytes());
+        assert!(matches!(said[..], [ClientEvent::Report(_)]), "{said:?}");
+    }
+    assert!(second.is_complete());
+    let twice = second.hear(report(1).as_bytes());
+    assert!(
+        matches!(twice[..], [ClientEvent::Garbage { .. }]),
+        "{twice:?}"
+    );
+}

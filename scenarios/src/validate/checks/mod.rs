@@ -188,6 +188,7 @@ fn lists_without_an_end(view: &View<'_>, reading: &mut Reading<'_>) {
 
 fn nothing_required(plan: &Plan, document: &Fields<'_>, reading: &mut Reading<'_>) {
     let required = plan.cancel.is_some()
+        || plan.crash.is_some()
         || plan.servers.iter().any(|server| {
             let steps = server.queues.iter().flat_map(|queue| &queue.steps);
             server.required.listen

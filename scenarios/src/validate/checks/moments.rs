@@ -56,8 +56,10 @@ fn is_near_the_end(moment: &Moment) -> bool {
 fn used(plan: &Plan) -> Vec<&str> {
     let moments = plan.expect.iter().flat_map(|one| one.assertion.moments());
     let cancel = plan.cancel.iter().map(|cancel| &cancel.when);
+    let crash = plan.crash.iter().map(|crash| &crash.when);
     moments
         .chain(cancel)
+        .chain(crash)
         .filter_map(|moment| match moment {
             Moment::Fired(name) => Some(name.as_str()),
             _ => None,

@@ -87,6 +87,19 @@ pub(super) fn check(view: &View<'_>, reading: &mut Reading<'_>) {
             );
         }
     }
+    if let Some(crash) = &plan.crash
+        && let Some((key, _)) = view.document.entry("crash")
+    {
+        let after = match crash.when {
+            Moment::After(after) => after,
+            _ => Duration::ZERO,
+        };
+        let again = after.saturating_add(crash.restart_after);
+        if again >= plan.deadline {
+            let label = format!("the client would be started again after {again:?}");
+            say(&key.span, label, reading);
+        }
+    }
     let of_one = &plan.calls[..plan.calls_each()];
     let pauses: Duration = of_one.iter().map(|call| call.pause).sum();
     if pauses >= plan.deadline
