@@ -324,8 +324,8 @@ fn runs_are_compared_and_clients_with_each_other() {
     let reference = bench.read("clients/reference/reference.yaml");
     let careless = reference.replacen("name: reference", "name: careless", 1);
     let careless = careless.replacen(
-        "reference]",
-        "reference, --defect, retries-post-on-close]",
+        "checkpoints]",
+        "checkpoints, --defect, retries-post-on-close]",
         1,
     );
     assert_ne!(

@@ -105,9 +105,12 @@ impl Workbench {
             })
             .collect();
         let joined = manifest.join("\n");
-        let good = "__client, reference,";
+        let good = "__client, reference, --checkpoints,";
         assert!(joined.contains(good), "{joined}");
-        let text = joined.replace(good, &format!("__client, reference, --defect, {defect},"));
+        let text = joined.replace(
+            good,
+            &format!("__client, reference, --defect, {defect}, --checkpoints,"),
+        );
         self.write("clients/bad/bad.yaml", &(text + "\n"));
     }
 
