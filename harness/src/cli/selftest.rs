@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &Arguments, context: &mut Context<'_, '_>) -> Resul
     let mut results = selftest.results(done);
     if let Some(matrix) = results.matrix.take() {
         context.output.result(matrix.text(context.around.width))?;
-        context.output.result("\n".to_owned())?;
+        context.output.result("\n")?;
         results
             .failures
             .extend(holes(&matrix, selection.is_everything()));
