@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use scenarios::document::{Source, render};
 use scenarios::plan::Plan;
@@ -27,7 +27,7 @@ fn plans() -> Vec<Plan> {
     files.flat_map(|file| of_file(&file, &known)).collect()
 }
 
-fn of_file(file: &PathBuf, known: &Known) -> Vec<Plan> {
+fn of_file(file: &Path, known: &Known) -> Vec<Plan> {
     let source = Source::read(file).unwrap();
     let name = file.with_extension("");
     let name = name.strip_prefix("suite").unwrap().to_string_lossy();
